@@ -2,6 +2,7 @@
 """Programs of several releases of rdma-core on one machine: each uses its libibverbs and our plugin."""
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,20 @@ def test_a_program_of_another_release_keeps_its_libraries(way, options):
     result = Machine(options=options).run(*WAYS[way], env=dict(os.environ, LD_DEBUG="libs"))
     assert result.status == 0 and "PORT_ACTIVE" in result.output, result.output
     assert of_newer(loaded(result.output)), result.output
+
+
+def test_a_plugin_in_the_users_folder_takes_precedence(tmp_path):
+    """As rdma-core with the provider in its tree has it. A program of another release keeps ours."""
+    (tmp_path / "libibverbs.so.1").symlink_to(RDMA_CORE_BUILD / "lib/libibverbs.so.1")
+    theirs = tmp_path / plugin(34).name
+    shutil.copy(plugin(34), theirs)
+    environment = dict(os.environ, LD_DEBUG="libs", LD_LIBRARY_PATH=str(tmp_path))
+    result = Machine().run("ibv_devinfo", env=environment)
+    assert result.status == 0 and loaded(result.output) == [tmp_path / "libibverbs.so.1", theirs]
+    both = f"env -i LD_DEBUG=libs LD_LIBRARY_PATH={tmp_path} {DEBIANS}/ibv_devinfo; env -u LD_LIBRARY_PATH {DEVINFO}"
+    result = Machine().run("sh", "-c", both, env=environment)
+    files = loaded(result.output)
+    assert files[:2] == [tmp_path / "libibverbs.so.1", theirs] and of_newer(files[2:]), files
 
 
 def test_the_users_library_path_is_left():

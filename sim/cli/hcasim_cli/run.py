@@ -136,13 +136,21 @@ def give_verbs(build, environment, program):
     return build.rdma_core_lib
 
 
-def upstream_providers(build, verbs, folder):
-    """rdma-core's own providers, in its folder `verbs`, for adapters of this machine: libraries that are not installed
-    find none."""
+def providers(build, verbs, folder):
+    """Providers for RDMAV_DRIVERS: libhcasim, and, for adapters of this machine, those in the folder `verbs` of a libibverbs,
+    which finds none that is not installed. A libhcasim in that folder takes precedence over that of this build.
+    """
+
+    def there(name):
+        path = f"{verbs}/lib{name}"
+        return [path] if glob.glob(f"{glob.escape(path)}-rdmav*.so") else []
+
+    if not verbs:
+        return [build.provider]
     adapters = os.listdir(f"{folder}/sysfs/class/infiniband")
     present = {family for family in build.families for name in adapters if name.startswith(family)}
-    paths = [f"{verbs}/lib{family}" for family in sorted(present)]
-    return [path for path in paths if glob.glob(f"{glob.escape(path)}-rdmav*.so")]
+    upstream = [path for family in sorted(present) for path in there(family)]
+    return [*(there("hcasim") or [build.provider]), *upstream]
 
 
 def environment_for(build, folder, system_verbs, program):
@@ -157,9 +165,9 @@ def environment_for(build, folder, system_verbs, program):
     verbs = users_verbs(environment) if system_verbs else give_verbs(build, environment, program)
     # The fault handler needs up-to-date registers in valgrind's signal frames. The user's options come later and win.
     prepend(environment, "VALGRIND_OPTS", *VALGRIND_OPTS, separator=" ")
-    upstream = upstream_providers(build, os.path.abspath(verbs), folder) if verbs else []
-    drivers = ":".join([build.provider, *upstream])
+    drivers = ":".join(providers(build, verbs and os.path.abspath(verbs), folder))
     environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = drivers
+    environment["HCASIM_PROVIDER"] = build.provider  # for programs that load another libibverbs
     prepend(environment, "PATH", build.wrappers)
     return environment
 

@@ -33,8 +33,9 @@
 #endif
 
 /* Variables set by `hcasim run`, as this program got them; LD_PRELOAD without the user's libraries. */
-static const char *const names[] = {RUNTIME,          PRELOAD,        LIBRARIES,        VERBS,
-				    "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS=", "ASAN_OPTIONS="};
+static const char *const names[] = {RUNTIME,          PRELOAD,        LIBRARIES,          VERBS,
+				    "RDMAV_DRIVERS=", "IBV_DRIVERS=", "HCASIM_PROVIDER=", "VALGRIND_OPTS=",
+				    "ASAN_OPTIONS="};
 #define NUM_NAMES  (sizeof(names) / sizeof(names[0]))
 #define PRELOAD_AT 1 /* index among them */
 static char *kept[NUM_NAMES];

@@ -140,7 +140,7 @@ PRELOAD_API bool hcasim_brings_verbs(const char *path)
 
 /* ---- rdma-core's providers, for adapters of other families ---- */
 
-#define OURS "/libhcasim" /* the first entry of `hcasim run` in RDMAV_DRIVERS */
+#define OURS "/libhcasim" /* ends the first entry of `hcasim run` in RDMAV_DRIVERS */
 
 /*
  * The folder in which the loader found the libibverbs that the program is linked to, which may be a link to another
@@ -207,20 +207,22 @@ static void add_providers(char *list, size_t size, const char *folder)
 		closedir(adapters);
 }
 
-/* Unless the user names drivers. */
+/* Unless the user names drivers. A libhcasim in the folder of libibverbs takes precedence over that of this build. */
 __attribute__((constructor)) static void name_providers(void)
 {
-	const char *drivers = getenv("RDMAV_DRIVERS");
+	const char *drivers = getenv("RDMAV_DRIVERS"), *ours = getenv("HCASIM_PROVIDER");
 	char folder[PATH_MAX], list[4 * PATH_MAX];
 	size_t first;
 
-	if (!path_runtime() || !drivers)
+	if (!path_runtime() || !drivers || !ours)
 		return;
 	first = strcspn(drivers, ":");
-	if (first < strlen(OURS) || first >= PATH_MAX ||
-	    strncmp(drivers + first - strlen(OURS), OURS, strlen(OURS)) != 0 || !verbs_folder(folder))
+	if (first < strlen(OURS) || strncmp(drivers + first - strlen(OURS), OURS, strlen(OURS)) != 0 ||
+	    !verbs_folder(folder))
 		return;
-	snprintf(list, sizeof(list), "%.*s", (int)first, drivers);
+	snprintf(list, sizeof(list), "%.3000s" OURS, folder);
+	if (!has_provider(list))
+		snprintf(list, sizeof(list), "%.3000s", ours);
 	add_providers(list, sizeof(list), folder);
 	setenv("RDMAV_DRIVERS", list, 1);
 	setenv("IBV_DRIVERS", list, 1);
