@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* main() of a program made from the calls of a report: creates the objects they name as the runner does for a cell. */
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,8 @@ static bool take_one(const char *end, struct ibv_cq *from)
 		       one.wc_flags);
 	else
 		printf(", vendor_err 0x%x", one.vendor_err);
+	if (one.status == IBV_WC_SUCCESS && one.wc_flags & IBV_WC_WITH_IMM)
+		printf(", imm_data 0x%08x", be32toh(one.imm_data));
 	printf(", wr_id 0x%llx\n", (unsigned long long)one.wr_id);
 	return true;
 }
