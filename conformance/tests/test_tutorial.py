@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Executes docs/tutorial.md: every command of its console blocks, and compares the output that the page shows.
+"""Executes docs/tutorial.md: every command of its console blocks, and compares the output that the page shows. The pages
+for each kind of user show no output; their options exist.
 
 The folder of the run looks like a clone in which ci/demo has run. gdb runs in batch mode; a browser presses "Copy C".
 """
@@ -15,6 +16,7 @@ from browser import Browser
 from conftest import REPO
 
 TUTORIAL = REPO / "docs" / "tutorial.md"
+USERS = sorted((REPO / "docs").glob("for-*.md"))  # a page for each kind of user: at most a screen
 LEFT_OUT = " ..."
 CELL = "wr/rdma_write_imm/rc/sge/-/signaled"
 # What may differ between two runs or two compilers.
@@ -124,3 +126,21 @@ def test_every_command_of_the_tutorial(clone, browser):
         assert shows(step.shown, done.stdout), f"$ {step.command}\n{done.stdout}"
         if step.command.startswith("export "):
             exported.append(step.command)
+
+
+def options(build, *command):
+    done = subprocess.run(
+        [build / "bin/hcasim", *command, "--help"], capture_output=True, text=True, check=True
+    )
+    return set(re.findall(r"(?<![\w-])--?\w[\w-]*", done.stdout))
+
+
+@pytest.mark.parametrize("page", USERS, ids=lambda page: page.stem)
+def test_a_page_for_users_fits_on_a_screen_and_names_options_that_exist(page, build):
+    text = page.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 45 and not blocks(page, "console")
+    commands = re.findall(r"\bhcasim (\w+)([^\n#`]*)", "".join(blocks(page, "sh")))
+    assert len(commands) >= 3
+    for name, rest in commands:
+        used = re.findall(r"(?<=\s)--?\w[\w-]*", rest.split(" -- ")[0])
+        assert set(used) <= options(build, name), f"hcasim {name}{rest}"
