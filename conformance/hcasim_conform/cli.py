@@ -9,6 +9,8 @@ from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
 
+from hcasim_cli import exits
+from hcasim_cli.parser import Parser
 from rich.console import Console
 
 from hcasim_conform import commands
@@ -25,9 +27,8 @@ from hcasim_conform.select.selection import COVERING, EXHAUSTIVE, SelectionError
 from hcasim_conform.run.session import Session, run
 from hcasim_conform.model.tables import Tables
 
-EPILOG = "Also: hcasim conform merge (shards into one run), hcasim conform report (runs side by side); each has --help."
+EPILOG = "Also: hcasim conform merge, report, mutants; each has --help. More: docs/conformance.md."
 PYTEST_OK, PYTEST_FAILED = 0, 1
-NOT_RUN = 2  # exit status: no device, or wrong arguments
 
 
 def _number(least):
@@ -86,8 +87,8 @@ def _selecting(p):
     )
 
 
-def parser():
-    p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__, epilog=EPILOG)
+def parser(_build):
+    p = Parser(prog="hcasim conform", description=__doc__, epilog=EPILOG)
     p.add_argument(
         "--dut",
         default="native",
@@ -150,8 +151,8 @@ def parser():
     return p
 
 
-def arguments(argv):
-    p = parser()
+def arguments(build, argv):
+    p = parser(build)
     args = p.parse_args(argv)
     if args.diff and len(args.diff) > 2:
         p.error("--diff takes one run, the baseline of this one, or two")
@@ -206,9 +207,9 @@ def execute(args, tables, selector, selection, dut):
     status = run(session)
     if session.error:
         print(f"hcasim conform: {session.error}", file=sys.stderr)
-        return NOT_RUN
+        return exits.WRONG
     if status not in (PYTEST_OK, PYTEST_FAILED):
-        return NOT_RUN
+        return exits.WRONG
     faults = session.faults + [
         f"DUT file: stale key: {text}" for text in stale_keys(dut, selector, selection)
     ]
@@ -229,7 +230,7 @@ def execute(args, tables, selector, selection, dut):
     data = results.record(tables, dut, selection.cells, session.outcomes, about)
     commands.write_reports(data, args.out)
     terminal.summarize(data, args.out, console)
-    return 1 if status or faults or dut.new_findings() else 0
+    return exits.FAILED if status or faults or dut.new_findings() else exits.OK
 
 
 def conform(args):
@@ -240,22 +241,19 @@ def conform(args):
     selector = Selector(Enumerator(tables), EXHAUSTIVE if args.exhaustive else COVERING, args.seed)
     if args.explain:
         print("\n".join(explain(tables, selector, args.explain, dut.lacks)))
-        return 0
+        return exits.OK
     selection = selector.select(args.expression, args.part)
     if args.list:
         list_cells(selection)
-        return 0
+        return exits.OK
     status = execute(args, tables, selector, selection, dut)
-    if not baseline or status == NOT_RUN:
+    if not baseline or status == exits.WRONG:
         return status
     return commands.tell_difference((args.diff[0], args.out), baseline, results.load(args.out))
 
 
-def main(argv=None):
-    argv = sys.argv[1:] if argv is None else argv
-    if argv and argv[0] in commands.COMMANDS:
-        return commands.COMMANDS[argv[0]](argv[1:])
-    args = arguments(argv)
+def main(build, argv):
+    args = arguments(build, argv)
     if args.diff and len(args.diff) == 2:
         return commands.diff_runs(args.diff)
     args.command = shlex.join(["hcasim", "conform", *argv])
@@ -264,4 +262,4 @@ def main(argv=None):
         return conform(args)
     except (DutError, SelectionError, results.ResultsError) as error:
         print(f"hcasim conform: {error}", file=sys.stderr)
-        return 2
+        return exits.WRONG

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Subcommands of hcasim conform that use the records of earlier runs: merge, report, --diff."""
-import argparse
 import json
 import os
 import sys
 from pathlib import Path
 
+from hcasim_cli import exits
+from hcasim_cli.parser import Parser
 from rich.console import Console
 
 from hcasim_conform.report import diff
 from hcasim_conform.report import junit
 from hcasim_conform.report import merge
-from hcasim_conform.mutants import judge as mutants
 from hcasim_conform.report import results
 from hcasim_conform.report import terminal
 from hcasim_conform.report.html import write_html
@@ -38,7 +38,7 @@ def status(data):
     """0 if every cell that was run passes, or fails as the DUT file says; the same for findings."""
     summary = data["summary"]
     new = [finding for finding in data["findings"] if not finding.get("reason")]
-    return 1 if summary["fail"] or summary["unexpected"] or data["faults"] or new else 0
+    return exits.FAILED if summary["fail"] or summary["unexpected"] or data["faults"] or new else exits.OK
 
 
 def _say(console):
@@ -72,19 +72,26 @@ def tell_difference(paths, before, after):
     if not difference.common:
         return _refuse("--diff", f"{paths[0]} and {paths[1]} have no cell in common")
     diff.tell(difference, _say(Console()))
-    return 1 if difference.worse else 0
+    return exits.FAILED if difference.worse else exits.OK
 
 
 def _refuse(what, error):
     print(f"hcasim conform {what}: {error}", file=sys.stderr)
-    return 2
+    return exits.WRONG
 
 
-def make_report(argv):
-    """Writes one report.html of several runs, side by side."""
-    parser = _parser("report", make_report.__doc__, "results.json of a run, or its folder")
-    parser.add_argument("--mutants", type=Path, metavar="FILE", help="mutants.json of hcasim conform mutants")
-    args = parser.parse_args(argv)
+def report_parser(_build):
+    p = _parser(
+        "report",
+        "Writes one report.html of several runs, side by side.",
+        "results.json of a run, or its folder",
+    )
+    p.add_argument("--mutants", type=Path, metavar="FILE", help="mutants.json of hcasim conform mutants")
+    return p
+
+
+def report_main(build, argv):
+    args = report_parser(build).parse_args(argv)
     try:
         runs = [results.load(run) for run in args.runs]
         mutants = args.mutants and _load_mutants(args.mutants)
@@ -94,7 +101,7 @@ def make_report(argv):
     folders = [run if run.is_dir() else run.parent for run in args.runs]
     write_html(runs, args.out / "report.html", folders, mutants)
     print(f"{args.out / 'report.html'}: {len(runs)} runs side by side")
-    return 0
+    return exits.OK
 
 
 def _load_mutants(path):
@@ -108,7 +115,7 @@ def _load_mutants(path):
 
 
 def _parser(name, doc, runs):
-    p = argparse.ArgumentParser(prog=f"hcasim conform {name}", description=doc)
+    p = Parser(prog=f"hcasim conform {name}", description=doc)
     p.add_argument("runs", nargs="+", type=Path, metavar="RUN", help=runs)
     p.add_argument(
         "--out",
@@ -128,9 +135,16 @@ def _move_artefacts(run, source, out):
                 artefact["path"] = os.path.relpath(source / artefact["path"], out)
 
 
-def merge_shards(argv):
-    """Puts the records of shards (--shard k/n) together into those of one run."""
-    args = _parser("merge", merge_shards.__doc__, "results.json of a shard, or its folder").parse_args(argv)
+def merge_parser(_build):
+    return _parser(
+        "merge",
+        "Joins the records of shards (--shard K/N) into one run, and exits as that run would have.",
+        "results.json of a shard, or its folder",
+    )
+
+
+def merge_main(build, argv):
+    args = merge_parser(build).parse_args(argv)
     try:
         shards = [results.load(run) for run in args.runs]
         data = merge.merge(shards, [str(run) for run in args.runs])
@@ -141,6 +155,3 @@ def merge_shards(argv):
     write_reports(data, args.out)
     terminal.summarize(data, args.out)
     return status(data)
-
-
-COMMANDS = {"merge": merge_shards, "report": make_report, "mutants": mutants.main}

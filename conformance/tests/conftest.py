@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "sim/cli")]
 
 from hcasim_conform.model import capabilities  # noqa: E402
 from hcasim_conform.select.covering import base, covering  # noqa: E402

@@ -224,7 +224,7 @@ def conform(fake_bin, write_dut, tmp_path, monkeypatch):
         if report:
             monkeypatch.setenv("FAKE_REPORT", json.dumps(report))
         path, out = write_dut(**doc), tmp_path / "out"
-        status = cli.main(["--dut", str(path), "--bin", str(fake_bin), "--out", str(out), "-k", PICK])
+        status = cli.main(None, ["--dut", str(path), "--bin", str(fake_bin), "--out", str(out), "-k", PICK])
         return status, results.load(out)
 
     return run
@@ -366,7 +366,8 @@ def test_a_service_that_does_not_start(
     doc, _ = service(answer)
     path = write_dut(**doc)
     assert (
-        cli.main(["--dut", str(path), "--bin", str(fake_bin), "--out", str(tmp_path / "o"), "-k", PICK]) == 2
+        cli.main(None, ["--dut", str(path), "--bin", str(fake_bin), "--out", str(tmp_path / "o"), "-k", PICK])
+        == 2
     )
     assert words in capsys.readouterr().err
 
@@ -374,6 +375,7 @@ def test_a_service_that_does_not_start(
 def test_a_service_that_is_not_there(fake_bin, write_dut, tmp_path, capsys):
     path = write_dut(service=["no-such-service"])
     assert (
-        cli.main(["--dut", str(path), "--bin", str(fake_bin), "--out", str(tmp_path / "o"), "-k", PICK]) == 2
+        cli.main(None, ["--dut", str(path), "--bin", str(fake_bin), "--out", str(tmp_path / "o"), "-k", PICK])
+        == 2
     )
     assert "no-such-service: No such file" in capsys.readouterr().err

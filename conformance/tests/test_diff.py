@@ -22,7 +22,7 @@ def diff(tmp_path, capsys):
             folder.mkdir(exist_ok=True)
             rows = [records.row(cell_id, outcome) for cell_id, outcome in cells.items()]
             results.write_json(records.record(rows, **more or {}), folder / "results.json")
-        status = cli.main(["--diff", str(tmp_path / "a"), str(tmp_path / "b" / "results.json")])
+        status = cli.main(None, ["--diff", str(tmp_path / "a"), str(tmp_path / "b" / "results.json")])
         return status, capsys.readouterr().out.splitlines()
 
     return run
@@ -62,7 +62,7 @@ def test_a_level_that_changed_is_said_and_is_not_worse(tmp_path, capsys):
         rows = [records.row(BASE, level=level), records.row(OTHER)]
         (tmp_path / name).mkdir()
         results.write_json(records.record(rows), tmp_path / name / "results.json")
-    assert cli.main(["--diff", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert cli.main(None, ["--diff", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
     assert "note   1 cells were MUST, are SHOULD" in capsys.readouterr().out.splitlines()
 
 
@@ -144,16 +144,16 @@ def test_a_baseline_may_be_packed(diff, tmp_path, capsys):
     packed.parent.mkdir()
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     for baseline in (packed, packed.parent):
-        assert cli.main(["--diff", str(baseline), str(tmp_path / "b")]) == 1
+        assert cli.main(None, ["--diff", str(baseline), str(tmp_path / "b")]) == 1
     for damaged in (b"no gzip", packed.read_bytes()[:-9], packed.read_bytes()[:40] + bytes(20)):
         packed.write_bytes(damaged)
-        assert cli.main(["--diff", str(packed), str(tmp_path / "b")]) == 2
+        assert cli.main(None, ["--diff", str(packed), str(tmp_path / "b")]) == 2
         assert "results.json.gz: not what gzip writes" in capsys.readouterr().err
 
 
 def test_an_unreadable_run(diff, tmp_path, capsys):
     diff({BASE: "pass"}, {BASE: "pass"})
-    assert cli.main(["--diff", str(tmp_path / "a"), str(tmp_path / "none")]) == 2
+    assert cli.main(None, ["--diff", str(tmp_path / "a"), str(tmp_path / "none")]) == 2
     assert "none" in capsys.readouterr().err
     (tmp_path / "b" / "results.json").write_text("{}")
-    assert cli.main(["--diff", str(tmp_path / "a"), str(tmp_path / "b")]) == 2
+    assert cli.main(None, ["--diff", str(tmp_path / "a"), str(tmp_path / "b")]) == 2

@@ -38,7 +38,7 @@ def conform(fake_bin, write_dut, tmp_path, monkeypatch):
             "2",
             *more,
         ]
-        status = cli.main(args)
+        status = cli.main(None, args)
         record = out / "results.json"
         return status, results.load(record) if record.exists() else None
 
@@ -121,7 +121,7 @@ def test_a_device_that_does_not_start(conform, env, words):
 def test_a_start_command_that_is_not_there(write_dut, fake_bin, tmp_path):
     path = write_dut(start=["no-such-program"])
     assert (
-        cli.main(["--dut", str(path), "--bin", str(fake_bin), "--out", str(tmp_path / "o"), "-k", PICK]) == 1
+        cli.main(None, ["--dut", str(path), "--bin", str(fake_bin), "--out", str(tmp_path / "o"), "-k", PICK]) == 1
     )
     data = results.load(tmp_path / "o")
     assert "no-such-program: No such file or directory" in data["cells"][0]["faults"][0]
@@ -233,7 +233,7 @@ def test_a_bad_expression(conform, capsys):
 
 
 def test_list(capsys, write_dut):
-    assert cli.main(["--dut", str(write_dut()), "--list", "-k", FIRST]) == 0
+    assert cli.main(None, ["--dut", str(write_dut()), "--list", "-k", FIRST]) == 0
     assert capsys.readouterr().out.split()[:3] == [
         FIRST,
         "MUST",
@@ -256,7 +256,7 @@ def test_a_bad_dut_file_is_named(write_dut, change, words):
 
 
 def test_an_unknown_dut(capsys):
-    assert cli.main(["--dut", "nowhere", "--list"]) == 2
+    assert cli.main(None, ["--dut", "nowhere", "--list"]) == 2
     assert "native" in capsys.readouterr().err
 
 
@@ -379,5 +379,5 @@ def test_a_run_does_not_replace_its_baseline(conform, tmp_path, capsys):
 @pytest.mark.parametrize("more", [["a", "b", "c"], ["a", "--list"], ["a", "--explain", FIRST]])
 def test_wrong_arguments_of_a_gate(more, capsys):
     with pytest.raises(SystemExit) as ended:
-        cli.main(["--diff", *more])
+        cli.main(None, ["--diff", *more])
     assert ended.value.code == 2 and "--diff" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 import pytest
 import records
 
-from hcasim_conform import cli
+from hcasim_conform import commands
 from hcasim_conform.report import results
 
 CELLS = [row["id"] for row in records.rows(10)]
@@ -27,7 +27,7 @@ def merge(tmp_path, capsys):
             (tmp_path / f"s{i}").mkdir(exist_ok=True)
             results.write_json(data, tmp_path / f"s{i}" / "results.json")
         folders = [str(tmp_path / f"s{i}") for i in range(len(shards))]
-        status = cli.main(["merge", *folders, "--out", str(tmp_path / "out")])
+        status = commands.merge_main(None, [*folders, "--out", str(tmp_path / "out")])
         return status, capsys.readouterr().err
 
     return run
@@ -95,5 +95,5 @@ def test_what_is_not_one_run_is_named(merge, tmp_path, shards, words):
 
 def test_a_shard_that_cannot_be_read(merge, tmp_path, capsys):
     assert merge(shard(1, 1))[0] == 0
-    assert cli.main(["merge", str(tmp_path / "nowhere")]) == 2
+    assert commands.merge_main(None, [str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err

@@ -257,9 +257,9 @@ def test_those_not_caught_are_chosen_again(tmp_path):
     verdicts = [trial.Verdict(MUTANTS[0], "caught"), trial.Verdict(MUTANTS[1], "survived")]
     path = tmp_path / "generated-mutants.json"
     path.write_text(json.dumps({"verdicts": [v.record() for v in verdicts]}), encoding="utf-8")
-    args = command.parser().parse_args(["--again", str(path)])
+    args = command.parser(None).parse_args(["--generated", "--again", str(path)])
     assert command.select(MUTANTS[:2], args, {}) == [MUTANTS[1]]
-    args = command.parser().parse_args(["provider/a.c:g"])
+    args = command.parser(None).parse_args(["--generated", "provider/a.c:g"])
     with pytest.raises(catalogue.CatalogueError, match="no mutant is chosen"):
         command.select(MUTANTS, args, {})
 
@@ -269,7 +269,7 @@ def test_those_not_caught_are_chosen_again(tmp_path):
 )
 def test_a_listed_one_must_not_be_caught(capsys, caught, more, fails):
     """Of a sample one in 20 may be."""
-    args = command.parser().parse_args(["--listed", *more.split()])
+    args = command.parser(None).parse_args(["--generated", "--listed", *more.split()])
     verdicts = [trial.Verdict(MUTANTS[1], "caught" if n < caught else "survived", SEND) for n in range(40)]
     assert len(command.complaints(args, {}, verdicts, MUTANTS, {})) == fails
     said = f"listed as equivalent, but caught by {SEND}: #4097 provider/a.c:"
@@ -277,7 +277,7 @@ def test_a_listed_one_must_not_be_caught(capsys, caught, more, fails):
 
 
 def test_listed_ones_are_chosen():
-    args = command.parser().parse_args(["--listed"])
+    args = command.parser(None).parse_args(["--generated", "--listed"])
     assert command.select(MUTANTS, args, {4097: None}) == [MUTANTS[1]]
 
 
@@ -289,7 +289,7 @@ def test_the_kinds_are_told():
 
 def test_a_build_without_mutants_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HCASIM_BUILD", str(tmp_path))
-    assert command.main(["--list"]) == 2
+    assert command.main(None, ["--generated", "--list"]) == 2
     assert "was not built with -DHCASIM_GENERATED_MUTANTS=ON" in capsys.readouterr().err
 
 

@@ -80,7 +80,9 @@ def judge(write_dut, fake_bin, tmp_path, monkeypatch):
     def run(fault="byte 3", hang=False, **environment):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        args = mutants.parser().parse_args(["--dut", str(write_dut()), "--out", str(tmp_path), "--jobs", "1"])
+        args = mutants.parser(None).parse_args(
+            ["--dut", str(write_dut()), "--out", str(tmp_path), "--jobs", "1"]
+        )
         mutant = mutants.Mutant("one", "something is wrong", [CELL], fault, hang)
         status = mutants.run(args, [mutant], fake_bin)
         return status, json.loads((tmp_path / "mutants.json").read_text(encoding="utf-8"))

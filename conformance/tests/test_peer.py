@@ -280,7 +280,7 @@ def test_a_bad_command_in_a_file(write_dut, command):
 @pytest.mark.parametrize("text, words", [("'ssh", "No closing quotation"), ("", "is empty")])
 def test_a_bad_command_line(capsys, text, words):
     with pytest.raises(SystemExit):
-        cli.main(["--peer-command", text])
+        cli.main(None, ["--peer-command", text])
     assert words in capsys.readouterr().err
 
 

@@ -8,7 +8,7 @@ import pytest
 import records
 from browser import Browser
 
-from hcasim_conform import cli
+from hcasim_conform import commands
 from hcasim_conform.report import html as report
 from hcasim_conform.report import results
 
@@ -282,7 +282,10 @@ def side(whole, tmp_path_factory):
         (top / name).mkdir()
         results.write_json(data, top / name / "results.json")
     assert (
-        cli.main(["report", str(top / "a"), str(top / "b" / "results.json"), "--out", str(top / "out")]) == 0
+        commands.report_main(
+            None, [str(top / "a"), str(top / "b" / "results.json"), "--out", str(top / "out")]
+        )
+        == 0
     )
     return top / "out" / "report.html"
 
@@ -328,13 +331,13 @@ def test_the_mutants(browser, whole, tmp_path, capsys):
     ]
     results.write_json(whole, tmp_path / "results.json")
     mutants = tmp_path / "mutants.json"
-    args = ["report", str(tmp_path), "--mutants", str(mutants), "--out", str(tmp_path)]
-    assert cli.main(args) == 2
+    args = [str(tmp_path), "--mutants", str(mutants), "--out", str(tmp_path)]
+    assert commands.report_main(None, args) == 2
     mutants.write_text(json.dumps({"caught": 1, "mutants": 2}), encoding="utf-8")
-    assert cli.main(args) == 2
+    assert commands.report_main(None, args) == 2
     assert "mutants.json: not what" in capsys.readouterr().err
     mutants.write_text(json.dumps({"caught": 1, "mutants": 2, "verdicts": verdicts}), encoding="utf-8")
-    assert cli.main(args) == 0
+    assert commands.report_main(None, args) == 0
     browser.open(tmp_path / "report.html")
     assert "1 of 2 deliberate faults" in browser.run("document.querySelector('.mutants summary').textContent")
     browser.click(".mutants summary")
@@ -344,5 +347,5 @@ def test_the_mutants(browser, whole, tmp_path, capsys):
 
 
 def test_a_run_that_cannot_be_read(tmp_path, capsys):
-    assert cli.main(["report", str(tmp_path / "none"), "--out", str(tmp_path)]) == 2
+    assert commands.report_main(None, [str(tmp_path / "none"), "--out", str(tmp_path)]) == 2
     assert "none" in capsys.readouterr().err

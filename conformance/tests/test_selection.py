@@ -184,7 +184,7 @@ def test_shard_of():
 )
 def test_a_bad_number_is_named(capsys, args, words):
     with pytest.raises(SystemExit) as end:
-        cli.main(args)
+        cli.main(None, args)
     assert end.value.code == 2
     assert words in capsys.readouterr().err
 
@@ -252,5 +252,5 @@ def test_explain_what_the_device_lacks(tables, selector):
 
 
 def test_explain_of_nothing(capsys):
-    assert cli.main(["--explain", "wr/rdma_wirte/rc/sge/-/signaled"]) == 2
+    assert cli.main(None, ["--explain", "wr/rdma_wirte/rc/sge/-/signaled"]) == 2
     assert "near it: wr/rdma_write/rc/sge/-/signaled" in capsys.readouterr().err

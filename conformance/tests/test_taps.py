@@ -537,4 +537,4 @@ def test_addresses():
     [([], True), (["--exhaustive"], False), (["--exhaustive", "--tap"], True), (["--no-tap"], False)],
 )
 def test_when_taps_are_on(options, taps_on):
-    assert cli.wants_taps(cli.parser().parse_args(options)) == taps_on
+    assert cli.wants_taps(cli.parser(None).parse_args(options)) == taps_on

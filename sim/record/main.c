@@ -85,6 +85,7 @@ int main(int argc, char **argv)
 	struct options o = {.engine = "c"};
 	char err[768] = "";
 
+	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.print ? print(o.file, err, sizeof(err)) : compare(&o, err, sizeof(err)))
 		return EXIT_SUCCESS;

@@ -5,7 +5,6 @@ Needs a build with -DHCASIM_MUTANTS=ON (conformance/mutants). Without a fault al
 with each one, at least one of the cells that the catalogue names for it is red for the reason that it names. A cell
 that fails for another reason, or by a time-out that the catalogue does not expect, does not count.
 """
-import argparse
 import json
 import os
 import re
@@ -18,6 +17,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import jsonschema
+from hcasim_cli import exits
+from hcasim_cli.parser import Parser
 
 from hcasim_conform import yaml_text
 from hcasim_conform.run import drive
@@ -31,7 +32,6 @@ HERE = Path(__file__).resolve().parents[2]
 CATALOGUE = HERE / "mutants" / "mutants.yaml"
 SCHEMA = HERE / "schema" / "mutants.schema.json"
 SWITCH = "HCASIM_MUTANT"
-GENERATED = "--generated"
 FIRST, MOST = 12, 150  # named cells that are run first, and at most, for one mutant
 OTHERS = 4  # stop after so many cells that fail for another reason
 WAIT = 1.0  # processor seconds until a wait of a cell times out: many mutants hang
@@ -233,8 +233,12 @@ def tell(verdict):
     print(line, flush=True)
 
 
-def parser():
-    p = argparse.ArgumentParser(prog="hcasim conform mutants", description=__doc__.splitlines()[0])
+def parser(_build):
+    p = Parser(
+        prog="hcasim conform mutants",
+        description="Runs the suite on builds of the adapter with a deliberate fault: each must turn it red.",
+        epilog="With --generated it has other options: hcasim help conform mutants --generated. More: docs/conformance.md.",
+    )
     p.add_argument("ids", nargs="*", metavar="MUTANT", help="only these (default: all of the catalogue)")
     p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device with the faults")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="mutants at a time")
@@ -272,25 +276,20 @@ def run_in(folder, args, mutants, bin_dir):
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "mutants.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     print(f"{data['caught']} of {data['mutants']} mutants caught in {data['seconds']} s")
-    return 1 if red or data["caught"] < data["mutants"] else 0
+    return exits.FAILED if red or data["caught"] < data["mutants"] else exits.OK
 
 
-def main(argv):
-    """Runs the suite on deliberately faulty builds of the adapter: each fault must turn it red."""
-    if GENERATED in argv:
-        from hcasim_conform.mutants.generated import command  # only used with --generated
-
-        return command.main([word for word in argv if word != GENERATED])
-    args = parser().parse_args(argv)
+def main(build, argv):
+    args = parser(build).parse_args(argv)
     build = Path(os.environ.get("HCASIM_BUILD", HERE.parent / "build" / "mutants"))
     try:
         mutants = select(load(), args.ids)
         if args.list:
             print("\n".join(f"{mutant.id}  {mutant.what}" for mutant in mutants))
-            return 0
+            return exits.OK
         if not (build / "mutants").is_dir():
             raise CatalogueError(f"{build} was not built with -DHCASIM_MUTANTS=ON (preset mutants)")
         return run(args, mutants, build / "bin")
     except (CatalogueError, duts.DutError) as error:
         print(f"hcasim conform mutants: {error}", file=sys.stderr)
-        return 2
+        return exits.WRONG

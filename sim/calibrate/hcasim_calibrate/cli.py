@@ -7,7 +7,9 @@ import shlex
 import sys
 
 import yaml
+from hcasim_cli import exits
 from hcasim_cli.options import add_set, profile_in
+from hcasim_cli.parser import Parser
 from hcasim_cli.profile import ProfileError, effective_file
 
 from . import sensitivity, table
@@ -19,7 +21,7 @@ ERRORS = (DataError, MeasureError, ProfileError, TraceError, OSError)
 
 
 def parser(build):
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="hcasim calibrate",
         description="Runs published experiments on the model, through the real provider, and prints what it does and "
         "what was published, with the error.",
@@ -195,5 +197,5 @@ def main(build, args):
         run(build, options)
     except ERRORS as error:
         print(f"hcasim: calibrate: {error}", file=sys.stderr)
-        return 1
-    return 0
+        return getattr(error, "status", exits.WRONG)
+    return exits.OK

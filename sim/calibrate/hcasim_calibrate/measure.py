@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 
 import yaml
+from hcasim_cli import exits
 
 from . import trace
 
@@ -13,7 +14,12 @@ PS_PER = {"ns": 1e3, "us": 1e6}
 
 
 class MeasureError(Exception):
-    """An error for the user."""
+    """An error for the user. The machine has failed, or a program refuses what an experiment says."""
+
+    def __init__(self, text, ended):
+        super().__init__(text)
+        refused = 0 < ended < exits.MACHINE_FAILED
+        self.status = exits.WRONG if refused else exits.MACHINE_FAILED
 
 
 def run_program(command, rows, lines):
@@ -25,7 +31,7 @@ def run_program(command, rows, lines):
     if result.returncode:
         said = result.stderr.strip().splitlines() or [f"{command[0]} ended with {result.returncode}"]
         where = f"{rows[len(out)].label}: " if len(out) < len(rows) else ""
-        raise MeasureError(f"{where}{said[-1]}")
+        raise MeasureError(f"{where}{said[-1]}", result.returncode)
     return out
 
 

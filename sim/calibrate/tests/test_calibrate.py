@@ -106,4 +106,4 @@ def test_what_is_refused(arguments, message):
 def test_bad_mixes(tmp_path, mixes, message):
     (tmp_path / "mixes.yaml").write_text(mixes + "\n")
     result = calibrate("--against", "rtl:small", "--mixes", tmp_path / "mixes.yaml")
-    assert result.returncode == 1 and message in result.stderr, result.stderr
+    assert result.returncode == 2 and message in result.stderr, result.stderr

@@ -214,7 +214,7 @@ def test_bad_fits(tmp_path, changes, message):
     series = read_rows((64, 600), (256, 666), (512, 746))
     (tmp_path / "fit.yaml").write_text(yaml.safe_dump({**FIT, **changes}))
     result = calibrate("--experiments", write(tmp_path, series=series), "--fit", tmp_path / "fit.yaml")
-    assert result.returncode == 1 and message in result.stderr, result.stderr
+    assert result.returncode == 2 and message in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("fit", ["connectx3", "connectx6"])
@@ -375,7 +375,7 @@ def test_sensitivity(tmp_path):
 def test_bad_experiments(tmp_path, changes, message):
     path = write(tmp_path, **changes)
     result = calibrate("--experiments", path)
-    assert result.returncode == 1 and message in result.stderr, result.stderr
+    assert result.returncode == 2 and message in result.stderr, result.stderr
 
 
 def test_missing_source(tmp_path):

@@ -11,7 +11,9 @@ import sys
 import numpy
 import yaml
 
+from . import exits
 from .options import DEFAULT_PROFILE, add_set, engine_in, profile_in
+from .parser import Parser
 from .profile import ProfileError, effective_file
 
 FIGURES = ("fixed", "per_item", "width")
@@ -154,7 +156,7 @@ def print_figures(figures):
 
 
 def parser(build):
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="hcasim calibrate",
         description="Runs the same work requests on the C engine with the figures of a timing profile and on an engine that "
         "counts its clock cycles, and prints the cycles per WQE of each stage, latency and throughput of both.",
@@ -255,5 +257,5 @@ def main(build, args):
         p.error(f"argument --against: {error}")
     except (CalibrateError, ProfileError, OSError) as error:
         print(f"hcasim: calibrate: {error}", file=sys.stderr)
-        return 1
-    return 0
+        return exits.WRONG
+    return exits.OK

@@ -2,21 +2,21 @@
 """Errors for the user of hcasim run."""
 import contextlib
 
-MACHINE_FAILED = 125  # as env(1) and timeout(1) for their own failures
+from . import exits
 
 
 class RunError(Exception):
     """An error for the user; the run ends with this status."""
 
-    def __init__(self, text, status=MACHINE_FAILED):
+    def __init__(self, text, status=exits.MACHINE_FAILED):
         super().__init__(text)
         self.status = status
 
 
 @contextlib.contextmanager
-def naming(what):
+def naming(what, status=exits.MACHINE_FAILED):
     """Turns an OSError into a RunError that starts with `what`."""
     try:
         yield
     except OSError as error:
-        raise RunError(f"{what}: {error.strerror or error}") from None
+        raise RunError(f"{what}: {error.strerror or error}", status) from None

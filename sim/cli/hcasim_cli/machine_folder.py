@@ -9,6 +9,7 @@ import socket
 import tempfile
 import time
 
+from . import exits
 from .errors import RunError, naming
 
 PREFIX = "hcasim-"
@@ -51,14 +52,14 @@ def make_unnamed(base):
 def make_named(name, base):
     folder = named(name, base)
     if find(name):
-        raise RunError(f"a machine named '{name}' runs already")
+        raise RunError(f"a machine named '{name}' runs already", exits.WRONG)
     with naming(f"cannot make {folder}"):
         if os.path.exists(f"{folder}/socket"):
             shutil.rmtree(folder)  # left by a machine that was killed
         try:
             os.mkdir(folder, 0o700)
         except FileExistsError:
-            raise RunError(f"a machine named '{name}' runs already") from None
+            raise RunError(f"a machine named '{name}' runs already", exits.WRONG) from None
     return folder
 
 

@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The hcasim command: finds the sub-command. Modules are imported when they are needed: starting is quick."""
+"""The hcasim command: finds the command in the table and runs it."""
 import os
+import signal
 import sys
 
-USAGE = """\
-usage: hcasim run [options] -- CMD...   run any verbs program on simulated adapters
-       hcasim replay [options] FILE...  replay records of hcasim run --record, and compare
-       hcasim timeline DIR -o FILE      what a traced run did, for ui.perfetto.dev
-       hcasim wave DIR -o FILE          its queue levels, credits and stages, for GTKWave
-       hcasim stat DIR | -- CMD...      its utilisation, queue depths, stalls and latencies
-       hcasim conform [options]         run the conformance suite on a device under test
-       hcasim calibrate                 compare the model with published measurements, or fit a profile to them
-       hcasim calibrate --against NAME  compare an engine's clock cycles with a timing profile
-       hcasim profile [NAME|FILE]       print a timing profile: every figure with its unit and source
-       hcasim --version
-
-hcasim run --help and so on list the options."""
+from . import exits
+from .commands import COMMANDS, after, find
+from .parser import nearest
 
 
 class Build:
@@ -70,6 +61,11 @@ class Build:
     def profiles(self):
         return f"{self.top}/sim/timing/profiles"
 
+    @property
+    def modules(self):
+        """Folders with Python packages of commands."""
+        return [f"{self.top}/conformance", f"{self.top}/sim/calibrate"]
+
 
 def version(build):
     with open(f"{build.top}/CMakeLists.txt") as file:
@@ -79,54 +75,65 @@ def version(build):
     return "unknown"
 
 
-def conform(build, args):
-    sys.path.insert(0, f"{build.top}/conformance")
-    os.environ["HCASIM_BUILD"] = build.build
-    from hcasim_conform.cli import main as conform_main
-
-    return conform_main(args)
+def usage():
+    width = max(len(command.title) for command in COMMANDS)
+    rows = "\n".join(f"  {command.title:{width}}  {command.summary}" for command in COMMANDS)
+    return f"usage: hcasim COMMAND [ARGUMENT...]\n\n{rows}\n\nhcasim help COMMAND lists its options; hcasim --version."
 
 
-def calibrate(build, args):
-    if any(arg.split("=")[0] == "--against" for arg in args):
-        from .calibrate import main as calibrate_main
+def unknown(word, outer=""):
+    """Says that no command has this name, and which one has one like it."""
+    choices = after(outer) + ([] if outer else ["help", "--help", "--version"])
+    near = nearest(word, choices)
+    more = f"the nearest one is '{near}'" if near else f"there are: {', '.join(choices)}"
+    print(f"{f'hcasim {outer}'.rstrip()}: '{word}' is no command; {more}", file=sys.stderr)
+    return exits.WRONG
+
+
+def inner_unknown(command, words):
+    """Whether a word follows the command that could only be a command of its own, and is none."""
+    inner = words[len(command.name.split()) :]
+    return bool(after(command.name) and inner and not inner[0].startswith("-"))
+
+
+def help_of(build, words):
+    command = find(words)
+    if not words:
+        print(usage())
+    elif not command:
+        return unknown(words[0])
+    elif inner_unknown(command, words):
+        return unknown(words[1], command.name)
     else:
-        sys.path.insert(0, f"{build.top}/sim/calibrate")
-        from hcasim_calibrate.cli import main as calibrate_main
+        command.parser(build).print_help()
+    return exits.OK
 
-    return calibrate_main(build, args)
+
+def dispatch(build, words):
+    if not words:
+        print(usage(), file=sys.stderr)
+        return exits.WRONG
+    if words[0] in ("-h", "--help", "help"):
+        return help_of(build, words[1:])
+    if words[0] == "--version":
+        print(f"hcasim {version(build)}")
+        return exits.OK
+    command = find(words)
+    if not command:
+        return unknown(words[0])
+    if inner_unknown(command, words):
+        return unknown(words[1], command.name)
+    if command.name.startswith("conform"):
+        os.environ["HCASIM_BUILD"] = build.build
+    return command.main(build, words[len(command.name.split()) :])
 
 
 def main(build, argv=None):
-    args = sys.argv[1:] if argv is None else argv
-    command = args[0] if args else None
-    if command == "run":
-        from .run import main as run_main
-
-        return run_main(build, args[1:])
-    if command == "replay":
-        from .replay import main as replay_main
-
-        return replay_main(build, args[1:])
-    if command in ("timeline", "wave", "stat"):
-        from . import views
-
-        return getattr(views, f"{command}_main")(build, args[1:])
-    if command == "conform":
-        return conform(build, args[1:])
-    if command == "calibrate":
-        return calibrate(build, args[1:])
-    if command == "profile":
-        from .profile import main as profile_main
-
-        return profile_main(build, args[1:])
-    if command in ("-h", "--help", "help"):
-        print(USAGE)
-        return 0
-    if command == "--version":
-        print(f"hcasim {version(build)}")
-        return 0
-    if command:
-        print(f"hcasim: '{command}' is not a command", file=sys.stderr)
-    print(USAGE, file=sys.stderr)
-    return 2
+    sys.stdout.reconfigure(line_buffering=True)  # a pipe or a log gets each line at once
+    try:
+        return dispatch(build, sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:
+        return exits.SIGNALED + signal.SIGINT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        return exits.SIGNALED + signal.SIGPIPE

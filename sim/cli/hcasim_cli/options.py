@@ -3,6 +3,8 @@
 import argparse
 import os
 
+from .parser import Parser
+
 DEFAULT_PROFILE = "gen4x16-200g"
 DEFAULT_FAMILY = "native"
 MAX_HCAS = 16
@@ -107,7 +109,7 @@ def machine_name(value):
 
 
 def parser(build):
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="hcasim run",
         usage="hcasim run [options] -- CMD...",
         description="Runs CMD, and every program that it starts, on a simulated machine with RDMA adapters. "

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim profile: prints a timing profile, or the JSON Schema of profiles; and --set of other commands."""
-import argparse
 import contextlib
 import os
 import subprocess
@@ -9,7 +8,9 @@ import tempfile
 
 import yaml
 
+from . import exits
 from .options import DEFAULT_PROFILE, add_set, profile_in, profile_names
+from .parser import Parser
 
 
 class ProfileError(Exception):
@@ -41,7 +42,7 @@ def effective_file(build, profile, sets):
 
 
 def parser(build):
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="hcasim profile",
         description="Prints a timing profile with the value, unit and source of every figure, as a file that --profile "
         "accepts. Without arguments: the profiles that there are.",
@@ -79,5 +80,5 @@ def main(build, args):
             print_list(build)
     except (ProfileError, OSError) as error:
         print(f"hcasim: {error}", file=sys.stderr)
-        return 1
-    return 0
+        return exits.WRONG
+    return exits.OK

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim replay: does again what a record says, and compares."""
-import argparse
 import subprocess
 import sys
 
+from . import exits
 from .options import engine_in, engine_names
-
-CANNOT_RUN = 2
+from .parser import Parser
 
 
 def parser(build):
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="hcasim replay",
         description="Replays records of `hcasim run --record` without the application and compares every TLP, frame, "
         "WQE and CQE, byte for byte and picosecond for picosecond. Exits with 0 if nothing differs, with 1 after the "
@@ -32,13 +31,13 @@ def parser(build):
 def main(build, args):
     options = parser(build).parse_args(args)
     command = [build.replay_program, "--engine", options.engine] + (["--print"] if options.print else [])
-    status = 0
+    status = exits.OK
     for name in options.files:
         sys.stdout.flush()
         try:
             result = subprocess.run([*command, "--", name], stdin=subprocess.DEVNULL, check=False).returncode
         except OSError as error:
             print(f"hcasim: cannot start {build.replay_program}: {error.strerror}", file=sys.stderr)
-            return CANNOT_RUN
-        status = max(status, result if result >= 0 else CANNOT_RUN)
+            return exits.MACHINE_FAILED
+        status = max(status, result if result >= 0 else exits.MACHINE_FAILED)
     return status

@@ -12,12 +12,11 @@ import subprocess
 import sys
 import threading
 
-from . import machine_folder
-from .errors import MACHINE_FAILED, RunError, naming
-from .options import parse
+from . import exits, machine_folder
+from .errors import RunError, naming
+from .options import parse, parser
 from .profile import ProfileError, effective_file
 
-CANNOT_RUN = 127  # as shells do
 GRACE = 10.0  # seconds that applications have to end by themselves once the device is gone
 END = 5.0  # seconds from SIGTERM to SIGKILL, for applications
 VALGRIND_OPTS = [f"--px-{code}=allregs-at-mem-access" for code in ("default", "file-backed")]
@@ -28,7 +27,7 @@ def say(text):
 
 
 def trace_folder(path):
-    with naming(f"--trace '{path}'"):
+    with naming(f"--trace '{path}'", exits.WRONG):
         os.makedirs(path, exist_ok=True)
     return os.path.abspath(path)
 
@@ -87,11 +86,14 @@ class Machine:
         try:
             return self.scratch.enter_context(effective_file(self.build, options.profile, options.set))
         except (ProfileError, OSError) as error:
-            raise RunError(str(error)) from None
+            raise RunError(str(error), exits.WRONG) from None
 
     def wait_ready(self):
         if self.lifeline.recv(6, socket.MSG_WAITALL) != b"READY\n":
-            raise RunError(f"the device process did not start (status {self.process.wait()})")
+            status = self.process.wait()
+            if status == exits.WRONG:  # it has said why
+                raise RunError("", status)
+            raise RunError(f"the device process did not start (status {status})")
 
     def end(self):
         """Ends the process and removes its folder; returns its status."""
@@ -202,9 +204,9 @@ def start_command(build, command, environment, program):
     try:
         return subprocess.Popen(command, env=environment, preexec_fn=Dependent())
     except FileNotFoundError:
-        raise RunError(f"'{command[0]}': no such program", CANNOT_RUN) from None
+        raise RunError(f"'{command[0]}': no such program", exits.NOT_FOUND) from None
     except OSError as error:
-        raise RunError(f"'{command[0]}': {error.strerror}", CANNOT_RUN - 1) from None
+        raise RunError(f"'{command[0]}': {error.strerror}", exits.CANNOT_RUN) from None
 
 
 def applications(folder):
@@ -309,7 +311,7 @@ class Forward:
 
 
 def end_on_signal(number, _frame):
-    raise SystemExit(128 + number)
+    raise SystemExit(exits.SIGNALED + number)
 
 
 def run_on(build, folder, machine, options, command):
@@ -319,13 +321,13 @@ def run_on(build, folder, machine, options, command):
     process = start_command(build, command, environment, program)
     forward.to(process)
     status = wait_both(machine, process)
-    return status if status >= 0 else 128 - status
+    return status if status >= 0 else exits.SIGNALED - status
 
 
 def attach(build, options, command):
     found = machine_folder.find(options.attach)
     if not found:
-        raise RunError(f"no machine named '{options.attach}' runs")
+        raise RunError(f"no machine named '{options.attach}' runs", exits.WRONG)
     return run_on(build, found, None, options, command)
 
 
@@ -343,7 +345,7 @@ def start_and_run(build, options, command):
     if ended and not machine.reported:
         describe_end(ended)
     # A machine that fails only afterwards does not hide that a signal ended the command.
-    return MACHINE_FAILED if machine.reported or (ended and status < 128) else status
+    return exits.MACHINE_FAILED if machine.reported or (ended and status < exits.SIGNALED) else status
 
 
 def main(build, args):
@@ -351,7 +353,9 @@ def main(build, args):
     try:
         return (attach if options.attach else start_and_run)(build, options, command)
     except RunError as error:
-        say(str(error))
+        if str(error):
+            say(str(error))
         return error.status
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+
+
+__all__ = ["main", "parser"]

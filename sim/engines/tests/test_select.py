@@ -26,12 +26,12 @@ def run(engine, *command, hcas="1"):
         ("none", 2, "'none' is unknown; available: c, c:plugin"),
         ("lockstep:none", 2, "'none' is unknown"),
         ("./none.so", 2, "there is no file './none.so'"),
-        (f"{BUILD}/bin/hcasim-device", 125, "hcasim-device': cannot be loaded: "),
-        (f"{BUILD}/lib/libhcasim_preload.so", 125, "the library has no symbol hcasim_engine_plugin"),
-        (f"{OTHER}/other-abi.so", 125, "has ABI version 99 of the engine port, needed is "),
-        (f"lockstep:{OTHER}/other-abi.so", 125, "has ABI version 99 of the engine port, needed is "),
-        (f"{OTHER}/other-size.so", 125, "was built with another core/engine.h (sizes 8 and "),
-        (f"{OTHER}/no-ops.so", 125, "its hcasim_engine_plugin has no ops"),
+        (f"{BUILD}/bin/hcasim-device", 2, "hcasim-device': cannot be loaded: "),
+        (f"{BUILD}/lib/libhcasim_preload.so", 2, "the library has no symbol hcasim_engine_plugin"),
+        (f"{OTHER}/other-abi.so", 2, "has ABI version 99 of the engine port, needed is "),
+        (f"lockstep:{OTHER}/other-abi.so", 2, "has ABI version 99 of the engine port, needed is "),
+        (f"{OTHER}/other-size.so", 2, "was built with another core/engine.h (sizes 8 and "),
+        (f"{OTHER}/no-ops.so", 2, "its hcasim_engine_plugin has no ops"),
     ],
 )
 def test_what_is_no_engine_is_refused(engine, status, message):

@@ -27,6 +27,9 @@
 #include "process/slices.h"
 #include "process/device/crash_cleanup.h"
 
+/* Exit status for a wrong option, file or figure, as that of `hcasim run`. */
+#define EXIT_WRONG 2
+
 struct options {
 	const char *runtime, *profile, *trace, *record, *fault, *engine, *wave;
 	const char *device, *hcas_text;
@@ -346,19 +349,25 @@ static int start_kernel(struct server *s, const struct options *o)
 	return s->kernel ? 0 : -1;
 }
 
+/* The exit status if it fails, else EXIT_SUCCESS. */
 static int start(struct server *s, const struct options *o)
 {
 	/* File identities of different machines, and of a previous machine, must differ. */
-	if (getrandom(&s->next_file, sizeof(s->next_file), 0) < 0)
-		return fail("no random numbers for", "file identities");
+	if (getrandom(&s->next_file, sizeof(s->next_file), 0) < 0) {
+		fail("no random numbers for", "file identities");
+		return EXIT_FAILURE;
+	}
 	s->next_file = (s->next_file << 20 | 1) & INT64_MAX;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (s->epoll < 0 || s->spare < 0)
-		return fail("cannot make", "epoll");
-	if (start_machine(s, o) || start_kernel(s, o))
-		return -1;
-	return make_devices(s->kernel, o->runtime, o->hcas);
+	if (s->epoll < 0 || s->spare < 0) {
+		fail("cannot make", "epoll");
+		return EXIT_FAILURE;
+	}
+	if (start_machine(s, o)) /* by profile, engine, trace, record and faults */
+		return EXIT_WRONG;
+	return start_kernel(s, o) || make_devices(s->kernel, o->runtime, o->hcas) ? EXIT_FAILURE
+										  : EXIT_SUCCESS;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -457,10 +466,12 @@ static int run_device(struct server *s, const struct options *o)
 	int signal_fd = block_signals(), status = EXIT_FAILURE;
 
 	short_slices();
-	if (signal_fd >= 0 && !start(s, o) && tell_ready(o->launcher)) {
+	if (signal_fd >= 0)
+		status = start(s, o);
+	if (!status && !tell_ready(o->launcher))
+		status = EXIT_FAILURE;
+	if (!status)
 		server_run(s, signal_fd, o->launcher);
-		status = EXIT_SUCCESS;
-	}
 	finish(s);
 	remove_folder(o->runtime);
 	close(signal_fd);
@@ -483,6 +494,7 @@ int main(int argc, char **argv)
 	struct server s = {.epoll = -1, .listener = -1, .spare = -1};
 	int status = EXIT_FAILURE, listener;
 
+	argp_err_exit_status = EXIT_WRONG;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	LIST_INIT(&s.conns);
 	LIST_INIT(&s.awake);

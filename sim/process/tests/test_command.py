@@ -49,7 +49,7 @@ def test_no_such_program():
 )
 def test_bad_options_are_named(options, named):
     result = hcasim_run("/bin/true", options=options)
-    assert result.returncode != 0 and named in result.stderr
+    assert result.returncode == 2 and named in result.stderr
 
 
 def test_bad_profile_is_named():
@@ -57,7 +57,7 @@ def test_bad_profile_is_named():
         file.write("nonsense: 1\n")
         file.flush()
         result = hcasim_run("/bin/true", options=["--profile", file.name])
-    assert result.returncode == 125 and "nonsense" in result.stderr
+    assert result.returncode == 2 and "nonsense" in result.stderr
 
 
 def test_nothing_to_run():
@@ -91,7 +91,7 @@ def test_a_second_command_on_a_running_machine():
     first.terminate()
     first.communicate()
     assert second.returncode == 0, second.stderr
-    assert again.returncode == 125 and "runs already" in again.stderr
+    assert again.returncode == 2 and "runs already" in again.stderr
 
 
 def test_listings_are_sorted_by_name():

@@ -4,7 +4,6 @@
 Needs a build with -DHCASIM_GENERATED_MUTANTS=ON (docs/mutants.md). Ends with 1 when the score is below the ratchet, or
 when a cell is red without a mutant.
 """
-import argparse
 import json
 import os
 import random
@@ -15,6 +14,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+from hcasim_cli import exits
+from hcasim_cli.parser import Parser
 
 from hcasim_conform.mutants.judge import usable
 from hcasim_conform.model.tables import Tables
@@ -34,9 +36,17 @@ MOST_REFUTED = 0.05  # of a sample of listed mutants
 TOLD = 200  # mutants after which a run says how far it is
 
 
-def parser():
-    p = argparse.ArgumentParser(
-        prog="hcasim conform mutants --generated", description=__doc__.splitlines()[0]
+def parser(_build):
+    p = Parser(
+        prog="hcasim conform mutants",
+        description="Runs the suite on every mutant of the standard operators: those that survive show what no cell tests.",
+        epilog="More: docs/mutants.md.",
+    )
+    p.add_argument(
+        "--generated",
+        action="store_true",
+        required=True,
+        help="the mutants of the generator; without it those of the catalogue",
     )
     p.add_argument(
         "files",
@@ -220,7 +230,6 @@ def report(args, verdicts, red, left_out, seconds):
     kinds = score.kinds(verdicts)
     about = f"{caught} of {mutants} generated mutants caught in {seconds:.1f} s"
     more = f"{score.tell_kinds(kinds, caught, mutants)}; {left_out} do not compile."
-    args.out.mkdir(parents=True, exist_ok=True)
     data = {"caught": caught, "mutants": mutants, "equivalent": kinds, "left_out": left_out}
     data |= {
         "seconds": round(seconds, 1),
@@ -270,18 +279,17 @@ def run(args, mutants, left_out, build):
     for text in said:
         print(text)
     print(about)
-    return 1 if red or said else 0
+    return exits.FAILED if red or said else exits.OK
 
 
 def show(mutants, known):
     for m in mutants:
         print(f"#{m.number} {m}" + (f" [{known[m.number].kind}]" if m.number in known else ""))
-    return 0
+    return exits.OK
 
 
-def main(argv):
-    """Runs the suite on every mutant of the standard operators: who survives shows what no cell tests."""
-    args = parser().parse_args(argv)
+def main(build, argv):
+    args = parser(build).parse_args(argv)
     build = Path(os.environ.get("HCASIM_BUILD", HERE.parent / "build" / "generated-mutants"))
     os.environ["PATH"] = f"{build / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
     try:
@@ -292,4 +300,4 @@ def main(argv):
         return run(args, mutants, left_out, build)
     except (CatalogueError, MachineError, SelectionError, duts.DutError) as error:
         print(f"hcasim conform mutants: {error}", file=sys.stderr)
-        return 2
+        return exits.WRONG

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim timeline, wave and stat: views of what `hcasim run --trace` wrote."""
-import argparse
 import json
 import os
 import sys
 import tempfile
 
+from .. import exits
+from ..parser import Parser
 from . import stat, timeline, wave
 from .trace import Trace, TraceError
 from .work import assemble
 
-CANNOT_READ = 2
-
 
 def file_parser(command, what, example):
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog=f"hcasim {command}",
         description=what,
         epilog=f"Example: {example}. More: docs/looking-inside.md.",
@@ -34,19 +33,23 @@ def view(action):
         action()
     except TraceError as error:
         print(f"hcasim: {error}", file=sys.stderr)
-        return CANNOT_READ
+        return exits.WRONG
     except OSError as error:
         print(f"hcasim: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
-        return CANNOT_READ
-    return 0
+        return exits.WRONG
+    return exits.OK
 
 
-def timeline_main(_build, args):
-    options = file_parser(
+def timeline_parser(_build):
+    return file_parser(
         "timeline",
         "Writes a timeline for ui.perfetto.dev: a track for each stage and QP, and arrows that follow each work request.",
         "hcasim timeline t -o t.json",
-    ).parse_args(args)
+    )
+
+
+def timeline_main(build, args):
+    options = timeline_parser(build).parse_args(args)
 
     def action():
         trace = Trace(folder_of(options.folder))
@@ -55,12 +58,16 @@ def timeline_main(_build, args):
     return view(action)
 
 
-def wave_main(_build, args):
-    options = file_parser(
+def wave_parser(_build):
+    return file_parser(
         "wave",
         "Writes queue levels, credits and activity of the stages as a waveform (FST; VCD if FILE ends in .vcd).",
         "hcasim wave t -o t.fst",
-    ).parse_args(args)
+    )
+
+
+def wave_main(build, args):
+    options = wave_parser(build).parse_args(args)
     return view(lambda: wave.write(Trace(folder_of(options.folder)), options.output))
 
 
@@ -73,8 +80,8 @@ def show(folder, as_json):
         stat.print_table(figures)
 
 
-def stat_parser():
-    p = argparse.ArgumentParser(
+def stat_parser(_build):
+    p = Parser(
         prog="hcasim stat",
         usage="hcasim stat [--json] DIR\n       hcasim stat [--json] [options of hcasim run] -- CMD...",
         description="Prints utilisation of the stages, levels of the queues, what work waited for, and latencies by "
@@ -94,7 +101,7 @@ def stat_of_run(build, as_json, args):
 
 
 def stat_main(build, args):
-    p = stat_parser()
+    p = stat_parser(build)
     own = args[: args.index("--")] if "--" in args else args
     options, rest = p.parse_known_args(own)
     if "--" in args:

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The table of commands. Help, manual pages and completion are generated from it and the parsers of its rows."""
+import importlib
+import sys
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    name: str  # one or two words
+    summary: str
+    module: str  # imported when the command is used: hcasim starts quickly
+    prefix: str = ""  # of the module's functions parser(build) and main(build, args)
+    option: str = ""  # the row is for command lines with this option
+
+    @property
+    def title(self):
+        return f"{self.name} {self.option}".rstrip()
+
+    def parser(self, build):
+        return self._function(build, "parser")(build)
+
+    def main(self, build, args):
+        return self._function(build, "main")(build, args)
+
+    def _function(self, build, name):
+        sys.path += [folder for folder in build.modules if folder not in sys.path]
+        return getattr(importlib.import_module(self.module), self.prefix + name)
+
+
+COMMANDS = (
+    Command("run", "run any verbs program on simulated adapters", "hcasim_cli.run"),
+    Command("replay", "replay records of hcasim run --record, and compare", "hcasim_cli.replay"),
+    Command("timeline", "what a traced run did, for ui.perfetto.dev", "hcasim_cli.views", "timeline_"),
+    Command("wave", "its queue levels, credits and stages, for GTKWave", "hcasim_cli.views", "wave_"),
+    Command("stat", "its utilisation, queue depths, stalls and latencies", "hcasim_cli.views", "stat_"),
+    Command("conform", "run the conformance suite on a device under test", "hcasim_conform.cli"),
+    Command("conform merge", "join the shards of a run", "hcasim_conform.commands", "merge_"),
+    Command("conform report", "runs side by side in one report", "hcasim_conform.commands", "report_"),
+    Command(
+        "conform mutants", "run the suite on faulty builds of the adapter", "hcasim_conform.mutants.judge"
+    ),
+    Command(
+        "conform mutants",
+        "the same with every mutant of a generator",
+        "hcasim_conform.mutants.generated.command",
+        option="--generated",
+    ),
+    Command("calibrate", "compare the model with published measurements", "hcasim_calibrate.cli"),
+    Command(
+        "calibrate",
+        "compare an engine's clock cycles with a profile",
+        "hcasim_cli.calibrate",
+        option="--against",
+    ),
+    Command("profile", "print a timing profile: every figure with its unit and source", "hcasim_cli.profile"),
+)
+
+
+def find(words):
+    """The command that a command line starts with, or None."""
+    own = words[: words.index("--")] if "--" in words else words
+    options = {word.split("=")[0] for word in own}
+    named = [c for c in COMMANDS if c.name.split() == words[: len(c.name.split())]]
+    fitting = [c for c in named if not c.option or c.option in options]
+    return max(fitting, key=lambda c: (len(c.name), len(c.option)), default=None)
+
+
+def after(name=""):
+    """The words that can follow a command, or the empty name."""
+    outer = name.split()
+    inner = [c.name.split() for c in COMMANDS]
+    found = [words[len(outer)] for words in inner if words[:-1] == outer]
+    return list(dict.fromkeys(found))

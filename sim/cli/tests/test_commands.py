@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The table of commands: help, words that are no command, and exit statuses."""
+import re
+import signal
+import subprocess
+
+import pytest
+from conftest import HCASIM, TOP, hcasim
+
+from hcasim_cli import exits
+from hcasim_cli.commands import COMMANDS
+
+
+def refused(*words):
+    result = hcasim(*words)
+    assert result.returncode == exits.WRONG and not result.stdout, result.stdout
+    return result.stderr
+
+
+def test_help_lists_every_command():
+    result = hcasim("--help")
+    assert result.returncode == 0 and hcasim("help").stdout == result.stdout == hcasim("-h").stdout
+    for command in COMMANDS:
+        assert re.search(rf"^  {command.title} +{re.escape(command.summary)}$", result.stdout, re.M)
+    assert refused() == result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.title)
+def test_help_of_a_command(command):
+    words = command.title.split()
+    result = hcasim("help", *words)
+    assert result.returncode == 0 and result.stdout.startswith(
+        f"usage: hcasim {command.name} "
+    ), result.stderr
+    assert command.option in result.stdout
+    assert hcasim(*words, "--help").stdout == result.stdout
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["rum", "--", "true"], "hcasim: 'rum' is no command; the nearest one is 'run'\n"),
+        (["--verison"], "hcasim: '--verison' is no command; the nearest one is '--version'\n"),
+        (["help", "confrom"], "hcasim: 'confrom' is no command; the nearest one is 'conform'\n"),
+        (["xyz"], "hcasim: 'xyz' is no command; there are: run, replay, "),
+        (["conform", "merg", "a"], "hcasim conform: 'merg' is no command; the nearest one is 'merge'\n"),
+        (["conform", "a"], "hcasim conform: 'a' is no command; there are: merge, report, mutants\n"),
+        (["run", "--hca", "x", "--", "true"], "argument --hcas: 'x' is unknown"),
+        (
+            ["run", "--hcsa=2", "--", "true"],
+            "unrecognized arguments: --hcsa=2; the nearest option is --hcas\n",
+        ),
+        (["conform", "--duts", "a"], "unrecognized arguments: --duts a; the nearest option is --dut\n"),
+        (["run", "--zzz", "--", "true"], "unrecognized arguments: --zzz\n"),
+    ],
+)
+def test_a_word_that_is_none_is_named(words, message):
+    assert message in refused(*words)
+
+
+def test_a_reader_that_ends_early():
+    """As `hcasim conform --list | head -1`."""
+    listing = subprocess.Popen(
+        [HCASIM, "conform", "--list", "-k", "wr/send"], stdout=-1, stderr=-1, text=True
+    )
+    assert listing.stdout.readline().startswith("wr/send")
+    listing.stdout.close()
+    assert listing.stderr.read() == "" and listing.wait() == exits.SIGNALED + signal.SIGPIPE
+
+
+def test_an_interrupted_command():
+    command = subprocess.Popen([HCASIM, "conform", "--list"], stdout=-1, stderr=-1, text=True)
+    assert command.stdout.readline()
+    command.send_signal(signal.SIGINT)
+    assert "Traceback" not in command.communicate()[1]
+    assert command.returncode in (exits.OK, exits.SIGNALED + signal.SIGINT)
+
+
+def test_exit_statuses_are_documented():
+    page = (TOP / "docs/running.md").read_text()
+    rows = re.findall(r"^\| `(\S+)` \| (.*) \|$", page.split("## Exit status\n")[1].split("\n## ")[0], re.M)
+    assert tuple(rows) == exits.TABLE
