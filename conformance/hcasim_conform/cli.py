@@ -14,7 +14,7 @@ from hcasim_cli.parser import Parser
 from rich.console import Console
 
 from hcasim_conform import commands
-from hcasim_conform.run import device
+from hcasim_conform.run import device, drive
 from hcasim_conform.report import results
 from hcasim_conform.taps import judge as taps
 from hcasim_conform.report import terminal
@@ -164,6 +164,8 @@ def arguments(build, argv):
 def bin_dir(given):
     """The programs of the build: from the option, HCASIM_BUILD, or the release build."""
     if given:
+        if not (given / drive.RUNNER).exists():
+            raise device.DeviceError(f"--bin '{given}': there is no {drive.RUNNER}")
         return given.resolve()
     build = os.environ.get("HCASIM_BUILD")
     return Path(build) / "bin" if build else Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
@@ -246,6 +248,7 @@ def conform(args):
     if args.list:
         list_cells(selection)
         return exits.OK
+    results.make_folder(args.out)
     status = execute(args, tables, selector, selection, dut)
     if not baseline or status == exits.WRONG:
         return status
@@ -260,6 +263,6 @@ def main(build, argv):
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     try:
         return conform(args)
-    except (DutError, SelectionError, results.ResultsError) as error:
+    except (DutError, device.DeviceError, SelectionError, results.ResultsError) as error:
         print(f"hcasim conform: {error}", file=sys.stderr)
         return exits.WRONG

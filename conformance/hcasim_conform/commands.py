@@ -28,7 +28,6 @@ STYLE = {
 
 def write_reports(data, out):
     """results.json, junit.xml and report.html in a folder."""
-    out.mkdir(parents=True, exist_ok=True)
     results.write_json(data, out / "results.json")
     junit.write(data, out / "junit.xml")
     write_html([data], out / "report.html")
@@ -95,9 +94,9 @@ def report_main(build, argv):
     try:
         runs = [results.load(run) for run in args.runs]
         mutants = args.mutants and _load_mutants(args.mutants)
+        results.make_folder(args.out)
     except results.ResultsError as error:
         return _refuse("report", error)
-    args.out.mkdir(parents=True, exist_ok=True)
     folders = [run if run.is_dir() else run.parent for run in args.runs]
     write_html(runs, args.out / "report.html", folders, mutants)
     print(f"{args.out / 'report.html'}: {len(runs)} runs side by side")
@@ -148,6 +147,7 @@ def merge_main(build, argv):
     try:
         shards = [results.load(run) for run in args.runs]
         data = merge.merge(shards, [str(run) for run in args.runs])
+        results.make_folder(args.out)
     except (results.ResultsError, merge.MergeError) as error:
         return _refuse("merge", error)
     for shard, run in zip(shards, args.runs):

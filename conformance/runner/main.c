@@ -3,7 +3,8 @@
  * hcasim-conform-runner: executes cells on a verbs device and reports what was observed.
  *
  * Input, one JSON object a line: first {"dut": ...} (schema of the DUT file), then cells (cell.h), or
- * {"query": true}, which is answered by {"reported": ...} (query.h).
+ * {"query": true}, which is answered by {"reported": ...} (query.h). {"error": ...} says why no cell is run; its
+ * member "wrong" is true if there is no such device.
  * With --peer it serves the responder's end to a runner in another process (remote/wire.h).
  * Output, one JSON object a line: {"begin": id} before and {"end": id, ...} after each cell, so that
  * the reader knows during which cell the process ended; before the first {"ready": true}, if the first line
@@ -45,11 +46,16 @@ static void emit(json_t *line)
 	json_decref(line);
 }
 
-static int complain(const char *where, const char *what)
+static int refuse(const char *where, const char *what, bool wrong)
 {
 	fprintf(stderr, "hcasim-conform-runner: %s: %s\n", where, what);
-	emit(json_pack("{s:s+++}", "error", where, ": ", what, ""));
+	emit(json_pack("{s:s+++, s:b}", "error", where, ": ", what, "", "wrong", wrong));
 	return -1;
+}
+
+static int complain(const char *where, const char *what)
+{
+	return refuse(where, what, false);
 }
 
 static uint64_t now_us(void)
@@ -152,13 +158,15 @@ static int add_cell(json_t *line, size_t number)
 
 static int read_first(json_t *line, json_t *dut)
 {
-	char err[256];
+	char err[512];
+	int ret;
 
 	runner.run_seed = json_integer_value(json_object_get(line, "seed"));
 	brief = json_is_true(json_object_get(line, "brief"));
 	fresh = json_is_true(json_object_get(line, "fresh"));
 	tells = json_is_true(json_object_get(line, "ready"));
-	return dut_open(&runner.dut, dut, err, sizeof(err)) ? complain("device under test", err) : 0;
+	ret = dut_open(&runner.dut, dut, err, sizeof(err));
+	return ret ? refuse("device under test", err, ret == DUT_WRONG) : 0;
 }
 
 static int read_line(const char *text, size_t number)

@@ -20,7 +20,7 @@ def listed(name, cell):
 
 lines = [json.loads(line) for line in sys.stdin]
 if os.environ.get("FAKE_NO_DEVICE"):
-    say({"error": "no RDMA device 'a' here (none at all)"})
+    say({"error": "no RDMA device 'a' here; there is none", "wrong": True})
     sys.exit(2)
 if os.environ.get("FAKE_SILENT_EXIT"):
     print("the last output", file=sys.stderr)

@@ -104,27 +104,33 @@ def test_a_hang_costs_one_cell(conform, monkeypatch):
     assert "no progress for 0.5 s" in row_of(data, SECOND)["faults"][0]
 
 
-@pytest.mark.parametrize(
-    "env, words",
-    [
-        ("FAKE_NO_DEVICE", "no RDMA device 'a' here"),
-        ("FAKE_SILENT_EXIT", "ended with status 3 before the first cell: the last output"),
-    ],
-)
-def test_a_device_that_does_not_start(conform, env, words):
-    status, data = conform(**{env: "1"})
+def test_a_device_that_does_not_start(conform):
+    status, data = conform(FAKE_SILENT_EXIT="1")
     assert status == 1
     assert set(outcomes(data).values()) == {"fail"}
+    words = "ended with status 3 before the first cell: the last output"
     assert all(words in row["faults"][0] for row in data["cells"])
 
 
-def test_a_start_command_that_is_not_there(write_dut, fake_bin, tmp_path):
-    path = write_dut(start=["no-such-program"])
-    assert (
-        cli.main(None, ["--dut", str(path), "--bin", str(fake_bin), "--out", str(tmp_path / "o"), "-k", PICK]) == 1
-    )
-    data = results.load(tmp_path / "o")
-    assert "no-such-program: No such file or directory" in data["cells"][0]["faults"][0]
+REFUSED = [
+    ({"FAKE_NO_DEVICE": "1"}, {}, (), "no RDMA device 'a' here; there is none"),
+    ({}, {"start": ["no-such-program"]}, (), "no-such-program: No such file or directory"),
+    ({}, {"start": ["sh", "-c", "echo read this >&2; exit 2"]}, (), "hcasim conform: read this\n"),
+    ({}, {"start": ["sh", "-c", "echo not here >&2; exit 127"]}, (), "hcasim conform: not here\n"),
+    ({}, {}, ("--out", "{file}"), "--out '{file}': is no folder"),
+    ({}, {}, ("--out", "{file}/below"), "--out '{file}/below': is no folder"),
+    ({}, {}, ("--out", "/proc/none"), "--out '/proc/none': No such file"),
+    ({}, {}, ("--bin", "/nowhere"), "--bin '/nowhere': there is no hcasim-conform-runner"),
+]
+
+
+@pytest.mark.parametrize("env, doc, more, words", REFUSED)
+def test_what_is_refused_before_the_first_cell(conform, tmp_path, capsys, env, doc, more, words):
+    file = tmp_path / "file"
+    file.touch()
+    status, data = conform(more=[word.format(file=file) for word in more], doc=doc, **env)
+    assert (status, data) == (2, None)
+    assert words.format(file=file) in capsys.readouterr().err
 
 
 def known(cells, **more):
@@ -357,8 +363,9 @@ def test_a_gate_does_not_judge_what_failed_before(conform, tmp_path, capsys):
     assert "0 worse" in capsys.readouterr().out
 
 
-def test_a_gate_without_a_device_is_red(gate):
-    assert gate(FAKE_NO_DEVICE="1") == 1
+@pytest.mark.parametrize("env, status", [("FAKE_NO_DEVICE", 2), ("FAKE_SILENT_EXIT", 1)])
+def test_a_gate_without_a_device_is_red(gate, env, status):
+    assert gate(**{env: "1"}) == status
 
 
 def test_a_baseline_is_read_before_the_run(conform, tmp_path, capsys):

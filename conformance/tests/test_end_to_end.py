@@ -148,11 +148,25 @@ def test_a_wait_that_is_known_to_be_in_vain_is_short(conform, tmp_path):
     assert data["cells"] and all("did not come" in row["faults"][0] for row in data["cells"])
 
 
-def test_a_device_name_that_is_not_there(conform, tmp_path):
-    path = write_quick_dut(tmp_path, responder={"device": "hcasim9"})
-    done, data = conform("--dut", path, "-k", CELLS)
-    assert done.returncode == 1 and failing(data)
-    assert all("no RDMA device 'hcasim9'" in fault for fault in failing(data).values())
+WRONG = [
+    (["--peer", "hcasim9"], "no RDMA device 'hcasim9' here; there are: hcasim0 hcasim1"),
+    (["--peer", "hcasim1/2"], "device 'hcasim1' has no port 2, the last one is 1"),
+    (["--peer", "hcasim1/1/99"], "device 'hcasim1' port 1 has no GID with index 99; there are: 0 1"),
+    (["--peer", "hcasim1/1/5"], "device 'hcasim1' port 1 has no GID with index 5; there are: 0 1"),
+    (["--dut", "device:none"], "no RDMA device 'none' here"),
+    (["--engine", "none"], "argument --engine: 'none' is unknown; available: c"),
+    (["--set", "pcie.mps=5"], "pcie.mps: value 5 is out of range, 128 to 4096 B"),
+    (["--peer-command", "no-such-program"], "(no-such-program) cannot be started: No such file"),
+]
+
+
+@pytest.mark.parametrize("words, message", WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_what_is_refused_before_the_first_cell(conform, words, message):
+    done, data = conform(*words, "-k", CELLS)
+    assert (done.returncode, data) == (2, None)
+    assert (
+        done.stderr.startswith("hcasim conform: ") and message in done.stderr and done.stderr.count("\n") == 1
+    )
 
 
 def reproduction(calls):

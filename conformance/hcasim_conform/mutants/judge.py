@@ -22,6 +22,7 @@ from hcasim_cli.parser import Parser
 
 from hcasim_conform import yaml_text
 from hcasim_conform.run import drive
+from hcasim_conform.report import results
 from hcasim_conform.run import dut as duts
 from hcasim_conform.taps import judge as taps
 from hcasim_conform.select.covering import covering
@@ -273,7 +274,6 @@ def run_in(folder, args, mutants, bin_dir):
             verdicts.append(verdict)
             tell(verdict)
     data = record(verdicts, number, red, time.monotonic() - begin)
-    args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "mutants.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     print(f"{data['caught']} of {data['mutants']} mutants caught in {data['seconds']} s")
     return exits.FAILED if red or data["caught"] < data["mutants"] else exits.OK
@@ -289,7 +289,8 @@ def main(build, argv):
             return exits.OK
         if not (build / "mutants").is_dir():
             raise CatalogueError(f"{build} was not built with -DHCASIM_MUTANTS=ON (preset mutants)")
+        results.make_folder(args.out)
         return run(args, mutants, build / "bin")
-    except (CatalogueError, duts.DutError) as error:
+    except (CatalogueError, duts.DutError, results.ResultsError) as error:
         print(f"hcasim conform mutants: {error}", file=sys.stderr)
         return exits.WRONG

@@ -5,8 +5,10 @@ In memory each cell is a dict. In the file a cell that needs no attention (pass,
 indexes into `strings`: thousands of cells share sentences and calls, and a run of all defined
 cells loads in seconds. A cell that failed is an object, which people and scripts can read directly.
 """
+import errno
 import gzip
 import json
+import os
 import re
 import zlib
 from dataclasses import dataclass, field
@@ -112,6 +114,17 @@ def record(tables, dut, cells, outcomes, run):
         },
         "cells": rows,
     }
+
+
+def make_folder(out):
+    """The folder of --out. Called before a run, whose results could not be written otherwise."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if not os.access(out, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        why = "is no folder" if isinstance(error, (FileExistsError, NotADirectoryError)) else error.strerror
+        raise ResultsError(f"--out '{out}': {why}") from error
 
 
 # -- the file ----------------------------------------------------------------------------------------------

@@ -5,6 +5,9 @@ import os
 import selectors
 import subprocess
 import tempfile
+from typing import NamedTuple
+
+from hcasim_cli import exits
 
 from hcasim_conform.run import drive
 
@@ -12,6 +15,7 @@ FOLDER = "HCASIM_DUT_DIR"  # a folder shared by the service and the start comman
 READY_WITHIN = 180  # seconds: enough for a machine that boots on a busy host
 ANSWER_WITHIN = 60
 STOP_WITHIN = 10
+NOT_STARTED = (exits.WRONG, exits.CANNOT_RUN, exits.NOT_FOUND)  # of a start command, as hcasim run
 
 
 class DeviceError(Exception):
@@ -38,10 +42,13 @@ class Device:
     def start(self):
         """Starts the service and queries the device. Returns the resulting faults of the run."""
         self._start_service()
-        reported, complaint = ask(self.dut, self.bin_dir)
-        if reported is None:
-            return [f"the device could not be asked what it can do: {complaint}"]
-        return self.dut.learn(reported)
+        answer = ask(self.dut, self.bin_dir)
+        if answer.refused:
+            self.stop()
+            raise DeviceError(answer.complaint)
+        if answer.reported is None:
+            return [f"the device could not be asked what it can do: {answer.complaint}"]
+        return self.dut.learn(answer.reported)
 
     def stop(self):
         """Stops the service by closing its stdin."""
@@ -92,21 +99,34 @@ class Device:
             }
 
 
+class Answer(NamedTuple):
+    """The device's report, or why there is none."""
+
+    reported: dict | None
+    complaint: str | None = None
+    refused: bool = False  # command line or DUT file are wrong; else the device has failed
+
+
 def ask(dut, bin_dir, within=ANSWER_WITHIN):
-    """(report of the device or None, reason if None)."""
-    reported, error = None, None
+    reported, error = None, {}
     try:
         process = drive.Process(dut, bin_dir, [Query])
     except OSError as problem:
-        return None, problem.strerror
+        return Answer(None, f"{problem.filename}: {problem.strerror}", True)
     for line in process.lines(within, dut.start_time):
         reported = line.get("reported", reported)
-        error = line.get("error", error)
+        error = line if "error" in line else error
     code = process.end()
     complaint = process.complaint()
+    if reported:
+        return Answer(reported)
     if process.stalled:
-        return None, f"no answer within {within} s"
-    return reported, error or (complaint and f"{drive.died(code)}: {complaint}") or drive.died(code)
+        return Answer(None, f"no answer within {within} s")
+    if error:
+        return Answer(None, error["error"], error.get("wrong", False))
+    if complaint and code in NOT_STARTED:
+        return Answer(None, complaint.split(drive.NEXT)[-1], True)
+    return Answer(None, f"{drive.died(code)}: {complaint}".rstrip(": "))
 
 
 def describe(dut):

@@ -20,6 +20,7 @@ from hcasim_conform.run.watchdog import Watchdog
 
 GROUP_SIZE = (100, 2000)  # least and most cells of a process, if there are enough
 # The runner gets the seed of message contents, and `brief`: no list of calls for cells that pass.
+NEXT = " / "  # between lines of a complaint
 COMPLAINT = 60  # last lines of stderr that a fault quotes: room for the report of a lockstep engine
 HOW = {"seed": 0, "brief": False}
 RUNNER = "hcasim-conform-runner"
@@ -169,7 +170,7 @@ class Process:
         self.stderr.seek(0)
         text = self.stderr.read().decode(errors="replace").strip().splitlines()
         self.stderr.close()
-        return " / ".join(text[-COMPLAINT:])
+        return NEXT.join(text[-COMPLAINT:])
 
 
 class GroupRun:

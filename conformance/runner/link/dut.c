@@ -33,33 +33,68 @@ static struct ibv_device *find_device(struct ibv_device **list, const char *name
 	return NULL;
 }
 
-static int query_gid(struct end *end, const char **what)
+static int call_failed(const struct end *end, const char *what, char *err, size_t size)
 {
-	*what = "ibv_query_device";
+	snprintf(err, size, "%s on device '%s' port %u: %s", what, end->device, end->port, errno_name(errno));
+	return -1;
+}
+
+static int query_port(struct end *end, char *err, size_t size)
+{
 	errno = ibv_query_device(end->ctx, &end->attr);
 	if (errno)
-		return -1;
-	*what = "ibv_query_port";
+		return call_failed(end, "ibv_query_device", err, size);
+	if (!end->port || end->port > end->attr.phys_port_cnt) {
+		snprintf(err, size, "device '%s' has no port %u, the last one is %u", end->device, end->port,
+			 end->attr.phys_port_cnt);
+		return DUT_WRONG;
+	}
 	errno = ibv_query_port(end->ctx, end->port, &end->port_attr);
-	if (errno)
-		return -1;
-	*what = "ibv_query_gid";
-	return ibv_query_gid(end->ctx, end->port, end->gid_index, &end->gid);
+	return errno ? call_failed(end, "ibv_query_port", err, size) : 0;
+}
+
+/* Whether the entry of the GID table exists and is in use. */
+static bool has_gid(const struct end *end, int index, union ibv_gid *gid)
+{
+	static const union ibv_gid empty;
+
+	return index < end->port_attr.gid_tbl_len && !ibv_query_gid(end->ctx, end->port, index, gid) &&
+	       memcmp(gid, &empty, sizeof(empty));
+}
+
+static int query_gid(struct end *end, char *err, size_t size)
+{
+	union ibv_gid other;
+	int len;
+
+	if (has_gid(end, end->gid_index, &end->gid))
+		return 0;
+	len = snprintf(err, size, "device '%s' port %u has no GID with index %d; there are:", end->device,
+		       end->port, end->gid_index);
+	for (int i = 0; i < end->port_attr.gid_tbl_len && len < (int)size; i++)
+		if (has_gid(end, i, &other))
+			len += snprintf(err + len, size - len, " %d", i);
+	return DUT_WRONG;
 }
 
 static int open_device(struct end *end, struct ibv_device *dev, char *err, size_t size)
 {
 	struct ibv_device_attr_ex ex = {};
-	const char *what = "ibv_open_device";
+	int ret;
 
 	end->ctx = ibv_open_device(dev);
-	if (end->ctx && !query_gid(end, &what)) {
-		what = "ibv_alloc_pd";
-		end->pd = ibv_alloc_pd(end->ctx);
+	if (!end->ctx)
+		return call_failed(end, "ibv_open_device", err, size);
+	ret = query_port(end, err, size);
+	if (!ret)
+		ret = query_gid(end, err, size);
+	if (ret) {
+		end_close(end);
+		return ret;
 	}
-	if (!end->ctx || !end->pd) {
-		snprintf(err, size, "%s on device '%s' port %u: %s", what, end->device, end->port,
-			 errno_name(errno));
+	end->pd = ibv_alloc_pd(end->ctx);
+	if (!end->pd) {
+		call_failed(end, "ibv_alloc_pd", err, size);
 		end_close(end);
 		return -1;
 	}
@@ -68,21 +103,29 @@ static int open_device(struct end *end, struct ibv_device *dev, char *err, size_
 	return 0;
 }
 
+static void no_device(struct ibv_device **list, const char *name, char *err, size_t size)
+{
+	int len = snprintf(err, size, "no RDMA device '%s' here; there %s", name, *list ? "are:" : "is none");
+
+	for (; *list && len < (int)size; list++)
+		len += snprintf(err + len, size - len, " %s", ibv_get_device_name(*list));
+}
+
 int end_open(struct end *end, char *err, size_t size)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL), *dev;
-	int ret = -1;
+	int ret = DUT_WRONG;
 
 	if (!list) {
-		snprintf(err, size, "ibv_get_device_list: %s", errno_name(errno));
-		return -1;
+		snprintf(err, size, "no RDMA device '%s' here: ibv_get_device_list: %s", end->device,
+			 errno_name(errno));
+		return DUT_WRONG;
 	}
 	dev = find_device(list, end->device);
 	if (dev)
 		ret = open_device(end, dev, err, size);
 	else
-		snprintf(err, size, "no RDMA device '%s' here (%s)", end->device,
-			 *list ? "others are" : "none at all");
+		no_device(list, end->device, err, size);
 	ibv_free_device_list(list);
 	return ret;
 }
@@ -110,25 +153,31 @@ static int open_responder(struct dut *dut, json_t *desc, char *err, size_t size)
 	dut->remote = true;
 	if (remote_start(command, json_integer_value(json_object_get(desc, "start_ms")), dut->timeout_ms, err,
 			 size))
-		return -1;
-	return remote_open(&dut->responder, dut->timeout_ms, err, size);
+		return DUT_WRONG;
+	if (!remote_open(&dut->responder, dut->timeout_ms, err, size))
+		return 0;
+	return remote_broken() ? -1 : DUT_WRONG;
 }
 
 int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size)
 {
 	json_t *refusals = json_object_get(desc, "refusals");
 	char ignored[8];
+	int ret;
 
 	if (read_end(&dut->requester, desc, "requester", err, err_size) ||
 	    read_end(&dut->responder, desc, "responder", err, err_size))
-		return -1;
+		return DUT_WRONG;
 	dut->timeout_ms = json_integer_value(json_object_get(desc, "timeout_ms"));
 	dut->tap = json_is_true(json_object_get(desc, "tap"));
 	dut->refusal.invalid = errno_value(json_string_value(json_object_get(refusals, "invalid")));
 	dut->refusal.full = errno_value(json_string_value(json_object_get(refusals, "full")));
-	if (end_open(&dut->requester, err, err_size) || open_responder(dut, desc, err, err_size)) {
+	ret = end_open(&dut->requester, err, err_size);
+	if (!ret)
+		ret = open_responder(dut, desc, err, err_size);
+	if (ret) {
 		dut_close(dut, ignored, sizeof(ignored));
-		return -1;
+		return ret;
 	}
 	dut->mtu = smallest_mtu(dut, json_integer_value(json_object_get(desc, "mtu")));
 	return 0;

@@ -35,11 +35,16 @@ struct dut {
 	} refusal;
 };
 
-/* Opens one end: a device of this machine, its port and its address. 0, or -1 and a message that names the device. */
+#define DUT_WRONG -2 /* there is no such device, port, GID or peer */
+
+/*
+ * Opens one end: a device of this machine, its port and its address. 0, DUT_WRONG, or -1 if the device fails; and a
+ * message that names the device.
+ */
 int end_open(struct end *end, char *err, size_t err_size);
 void end_close(struct end *end);
 
-/* Opens both ends. 0, or -1 and a message that names the field or the device. */
+/* Opens both ends. As end_open(); the message names the field or the device. */
 int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size);
 /* The requester's own time in nanoseconds (ibv_query_rt_values_ex(3)); -1: it has no clock. */
 int64_t dut_clock(const struct dut *dut);

@@ -20,6 +20,7 @@ from hcasim_cli.parser import Parser
 
 from hcasim_conform.mutants.judge import usable
 from hcasim_conform.model.tables import Tables
+from hcasim_conform.report import results
 from hcasim_conform.run import dut as duts
 from hcasim_conform.select.covering import covering, plain
 from hcasim_conform.select.enumeration import Enumerator
@@ -297,7 +298,8 @@ def main(build, argv):
         if args.list:
             known = equivalents(mutants)
             return show(select(mutants, args, known), known)
+        results.make_folder(args.out)
         return run(args, mutants, left_out, build)
-    except (CatalogueError, MachineError, SelectionError, duts.DutError) as error:
+    except (CatalogueError, MachineError, SelectionError, duts.DutError, results.ResultsError) as error:
         print(f"hcasim conform mutants: {error}", file=sys.stderr)
         return exits.WRONG

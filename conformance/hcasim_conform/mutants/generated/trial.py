@@ -231,8 +231,8 @@ class Trial:
         dut = self._on_machine(verdict, "", complain)
         if not dut:
             return
-        reported, complaint = ask(dut, self.bin_dir, SILENCE)
-        found = dut.learn(reported) + dut.new_findings() if reported else [complaint]
+        answer = ask(dut, self.bin_dir, SILENCE)
+        found = dut.learn(answer.reported) + dut.new_findings() if answer.reported else [answer.complaint]
         if found:
             complain(f"the device's own report: {found[0]}")
         self._renew(verdict.mutant)
