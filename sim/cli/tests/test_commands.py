@@ -33,7 +33,8 @@ def test_help_of_a_command(command):
         f"usage: hcasim {command.name} "
     ), result.stderr
     assert command.option in result.stdout
-    assert hcasim(*words, "--help").stdout == result.stdout
+    value = ["x"] if command.option else []
+    assert hcasim(*words, *value, "--help").stdout == result.stdout
 
 
 @pytest.mark.parametrize(
