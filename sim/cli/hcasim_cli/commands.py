@@ -52,6 +52,7 @@ COMMANDS = (
         "hcasim_cli.calibrate",
         option="--against",
     ),
+    Command("doctor", "whether hcasim works on this host, and what to change", "hcasim_cli.doctor"),
     Command("profile", "print a timing profile: every figure with its unit and source", "hcasim_cli.profile"),
 )
 

@@ -2,6 +2,7 @@
 """The hcasim command: finds the command in the table and runs it."""
 import os
 import signal
+import subprocess
 import sys
 
 from . import exits
@@ -62,17 +63,23 @@ class Build:
         return f"{self.top}/sim/timing/profiles"
 
     @property
+    def version(self):
+        with open(f"{self.top}/CMakeLists.txt") as file:
+            return next(line.split("VERSION")[1].split()[0] for line in file if line.startswith("project("))
+
+    @property
+    def commit(self):
+        """The commit of the source tree."""
+        git = ["git", "-C", self.top, "describe", "--always", "--dirty", "--tags"]
+        try:
+            return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+        except (OSError, subprocess.CalledProcessError):
+            return "unknown"
+
+    @property
     def modules(self):
         """Folders with Python packages of commands."""
         return [f"{self.top}/conformance", f"{self.top}/sim/calibrate"]
-
-
-def version(build):
-    with open(f"{build.top}/CMakeLists.txt") as file:
-        for line in file:
-            if line.startswith("project("):
-                return line.split("VERSION")[1].split()[0]
-    return "unknown"
 
 
 def usage():
@@ -116,7 +123,9 @@ def dispatch(build, words):
     if words[0] in ("-h", "--help", "help"):
         return help_of(build, words[1:])
     if words[0] == "--version":
-        print(f"hcasim {version(build)}")
+        from .versions import text
+
+        print(text(build))
         return exits.OK
     command = find(words)
     if not command:
