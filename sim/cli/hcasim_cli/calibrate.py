@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 
-import numpy
 import yaml
 
 from . import exits
@@ -49,6 +48,8 @@ def measure(build, mixes, profile, engine):
 
 def least_squares(samples, used):
     """Cycles as a sum of 1, items, and bytes (those that are used), each with a factor; (error, factors), or None."""
+    import numpy  # not everybody has it
+
     size, items, cycles, weight = numpy.array(samples, float).T
     terms = numpy.column_stack([numpy.ones_like(size), items, size])[:, used]
     root = numpy.sqrt(weight)

@@ -30,18 +30,27 @@ class Command(NamedTuple):
 COMMANDS = (
     Command("run", "run any verbs program on simulated adapters", "hcasim_cli.run"),
     Command("replay", "replay records of hcasim run --record, and compare", "hcasim_cli.replay"),
-    Command("timeline", "what a traced run did, for ui.perfetto.dev", "hcasim_cli.views", "timeline_"),
-    Command("wave", "its queue levels, credits and stages, for GTKWave", "hcasim_cli.views", "wave_"),
-    Command("stat", "its utilisation, queue depths, stalls and latencies", "hcasim_cli.views", "stat_"),
+    Command("timeline", "timeline of a traced run, for ui.perfetto.dev", "hcasim_cli.views", "timeline_"),
+    Command(
+        "wave", "queue levels, credits and stages of a traced run, for GTKWave", "hcasim_cli.views", "wave_"
+    ),
+    Command(
+        "stat", "utilisation, queue depths, stalls and latencies of a traced run", "hcasim_cli.views", "stat_"
+    ),
     Command("conform", "run the conformance suite on a device under test", "hcasim_conform.cli"),
     Command("conform merge", "join the shards of a run", "hcasim_conform.commands", "merge_"),
-    Command("conform report", "runs side by side in one report", "hcasim_conform.commands", "report_"),
+    Command(
+        "conform report",
+        "put several runs side by side into one report",
+        "hcasim_conform.commands",
+        "report_",
+    ),
     Command(
         "conform mutants", "run the suite on faulty builds of the adapter", "hcasim_conform.mutants.judge"
     ),
     Command(
         "conform mutants",
-        "the same with every mutant of a generator",
+        "run the suite on the mutants of a generator",
         "hcasim_conform.mutants.generated.command",
         option="--generated",
     ),
@@ -52,7 +61,7 @@ COMMANDS = (
         "hcasim_cli.calibrate",
         option="--against",
     ),
-    Command("doctor", "whether hcasim works on this host, and what to change", "hcasim_cli.doctor"),
+    Command("doctor", "try whether hcasim works on this host, and say what to change", "hcasim_cli.doctor"),
     Command("profile", "print a timing profile: every figure with its unit and source", "hcasim_cli.profile"),
 )
 

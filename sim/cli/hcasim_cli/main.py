@@ -122,6 +122,10 @@ def dispatch(build, words):
         return exits.WRONG
     if words[0] in ("-h", "--help", "help"):
         return help_of(build, words[1:])
+    if words[0] == "__generate":
+        from .generate import main as generate
+
+        return generate(build, words[1:])
     if words[0] == "--version":
         from .versions import text
 
