@@ -133,7 +133,7 @@ static void test_cell(void)
 		       watchdog_lost() ? json_true() : NULL));
 	if (broken) /* another runner, with a new peer, runs the remaining cells */
 		_exit(1);
-	CU_assertImplementation(!res.verdict.num, __LINE__, res.verdict.fault[0], __FILE__, cell->id,
+	CU_assertImplementation(!res.verdict.num, __LINE__, res.verdict.fault[0], "main.c", cell->id,
 				CU_FALSE);
 }
 

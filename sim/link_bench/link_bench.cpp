@@ -10,16 +10,6 @@
 
 using namespace hcasim;
 
-Profile link_profile(const char *name)
-{
-	Profile p;
-	std::string err;
-
-	if (!profile_load((std::string(PROFILE_DIR "/") + name + ".yaml").c_str(), p, err))
-		throw std::runtime_error(err);
-	return p;
-}
-
 static bool inside(const LinkBench &b, const hca_dma_seg &seg)
 {
 	return seg.addr <= b.memory.size() && seg.len <= b.memory.size() - seg.addr;
