@@ -127,35 +127,54 @@ def brings_verbs(build, program):
     return ask(os.fsencode(program))
 
 
+def system_verbs():
+    """The folder of the libibverbs that the loader finds by itself, or None."""
+    try:
+        ctypes.CDLL("libibverbs.so.1")
+    except OSError:
+        return None
+    with open("/proc/self/maps") as maps:
+        found = next(line.split()[-1] for line in maps if "/libibverbs.so." in line)
+    return os.path.dirname(found)
+
+
 def give_verbs(build, environment, program):
-    """The rdma-core of this build, unless the user or the program names another."""
-    named = users_verbs(environment)
-    if named:
-        return named
+    """Puts the rdma-core of this build into the environment, unless the program has its own."""
     environment["HCASIM_VERBS"] = build.rdma_core_lib
     if not brings_verbs(build, program):
         prepend(environment, "LD_LIBRARY_PATH", build.rdma_core_lib)
     return build.rdma_core_lib
 
 
+def choose_verbs(build, environment, system, program):
+    """The folder of the libibverbs that the user names or this build has; None: the system's is used."""
+    named = users_verbs(environment)
+    if named or system or not build.rdma_core:
+        return named
+    return give_verbs(build, environment, program)
+
+
 def providers(build, verbs, folder):
-    """Providers for RDMAV_DRIVERS: libhcasim, and, for adapters of this machine, those in the folder `verbs` of a libibverbs,
-    which finds none that is not installed. A libhcasim in that folder takes precedence over that of this build.
+    """Providers for RDMAV_DRIVERS: libhcasim, and, for adapters of this machine, those that belong to the libibverbs in
+    `verbs`. Programs find no others: /etc/libibverbs.d is empty there. A libhcasim in that folder takes precedence over
+    that of this build.
     """
 
-    def there(name):
-        path = f"{verbs}/lib{name}"
-        return [path] if glob.glob(f"{glob.escape(path)}-rdmav*.so") else []
+    def there(name, *places):
+        paths = [f"{place}/lib{name}" for place in places]
+        return [path for path in paths if glob.glob(f"{glob.escape(path)}-rdmav*.so")]
 
-    if not verbs:
-        return [build.provider]
     adapters = os.listdir(f"{folder}/sysfs/class/infiniband")
     present = {family for family in build.families for name in adapters if name.startswith(family)}
-    upstream = [path for family in sorted(present) for path in there(family)]
-    return [*(there("hcasim") or [build.provider]), *upstream]
+    verbs = verbs or (system_verbs() if present else None)
+    if not verbs:
+        return [build.provider]
+    verbs = os.path.abspath(verbs)
+    upstream = [path for family in sorted(present) for path in there(family, verbs, f"{verbs}/libibverbs")]
+    return [*(there("hcasim", verbs) or [build.provider]), *upstream]
 
 
-def environment_for(build, folder, system_verbs, program):
+def environment_for(build, folder, system, program):
     environment = dict(os.environ, HCASIM_RUNTIME=folder)
     # A sanitizer's runtime must come first in every process, our library last: it takes the place of the kernel.
     prepend(environment, "LD_PRELOAD", build.sanitizer_runtime)
@@ -164,13 +183,15 @@ def environment_for(build, folder, system_verbs, program):
     if build.sanitizer_runtime:
         # Other people's programs run under the sanitizer, too; do not report their leaks.
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")
-    verbs = users_verbs(environment) if system_verbs else give_verbs(build, environment, program)
+    verbs = choose_verbs(build, environment, system, program)
     # The fault handler needs up-to-date registers in valgrind's signal frames. The user's options come later and win.
     prepend(environment, "VALGRIND_OPTS", *VALGRIND_OPTS, separator=" ")
-    drivers = ":".join(providers(build, verbs and os.path.abspath(verbs), folder))
+    drivers = ":".join(providers(build, verbs, folder))
     environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = drivers
     environment["HCASIM_PROVIDER"] = build.provider  # for programs that load another libibverbs
     prepend(environment, "PATH", build.wrappers)
+    if build.rdma_core:
+        environment["PATH"] += f":{build.rdma_core_bin}"  # ibv_devinfo and so on, if the system has none
     return environment
 
 

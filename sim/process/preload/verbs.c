@@ -3,8 +3,8 @@
  * The loader searches LD_LIBRARY_PATH before DT_RUNPATH (ld.so(8)), so a program that was linked to another rdma-core
  * would load ours, and fail because of missing symbol versions.
  *
- * The providers of rdma-core belong to one libibverbs. In a build folder that is not installed they are next to it,
- * where it does not look for them by itself.
+ * The providers of rdma-core belong to one libibverbs: they are next to it in a build folder, and in its sub-folder
+ * libibverbs where it is installed.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -211,7 +211,7 @@ static void add_providers(char *list, size_t size, const char *folder)
 __attribute__((constructor)) static void name_providers(void)
 {
 	const char *drivers = getenv("RDMAV_DRIVERS"), *ours = getenv("HCASIM_PROVIDER");
-	char folder[PATH_MAX], list[4 * PATH_MAX];
+	char folder[PATH_MAX], installed[PATH_MAX], list[4 * PATH_MAX];
 	size_t first;
 
 	if (!path_runtime() || !drivers || !ours)
@@ -224,6 +224,8 @@ __attribute__((constructor)) static void name_providers(void)
 	if (!has_provider(list))
 		snprintf(list, sizeof(list), "%.3000s", ours);
 	add_providers(list, sizeof(list), folder);
+	snprintf(installed, sizeof(installed), "%.4000s/libibverbs", folder);
+	add_providers(list, sizeof(list), installed);
 	setenv("RDMAV_DRIVERS", list, 1);
 	setenv("IBV_DRIVERS", list, 1);
 }
