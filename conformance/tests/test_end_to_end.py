@@ -184,9 +184,7 @@ def test_the_calls_of_the_report_compile(conform, quick_dut, build):
         re.sub(r"0x[0-9a-f]+|\b\d+\b", "#", call): call for row in data["cells"] for call in row["calls"]
     }
     assert len(forms) > 100
-    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
-    rdma_core = re.search(r"^RDMA_CORE_BUILD:PATH=(.*)$", cache, re.M)[1]
-    include = ["-I", str(Path(__file__).parents[1]), "-I", f"{rdma_core}/include"]
+    include = ["-I", str(Path(__file__).parents[1]), *rdma_core(build, "-I", "include")]
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
     compiler = ["cc", "-std=gnu11", "-fsyntax-only", *warnings, *include, "-x", "c", "-"]
     done = subprocess.run(compiler, input=reproduction(forms.values()), capture_output=True, text=True)
@@ -219,35 +217,26 @@ def program_of(rows):
     return "\n".join([*lines, "}", "}", ""])
 
 
-def build_settings(build):
-    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
-    sanitize = re.search(r"^HCASIM_SANITIZE:\w+=(.*)$", cache, re.M)
-    rdma_core = re.search(r"^RDMA_CORE_BUILD:PATH=(.*)$", cache, re.M)[1]
-    kinds = sanitize[1].replace("+", ",") if sanitize else ""
-    return rdma_core, [f"-fsanitize={kinds}"] if kinds and kinds.upper() != "OFF" else []
+def about(build, key):
+    return json.loads((build / "build.json").read_text(encoding="utf-8"))[key]
+
+
+def rdma_core(build, option, folder):
+    """The option with a folder of the build's rdma-core; none, if the build uses the system's."""
+    ours = about(build, "rdma_core")
+    return [option, str(build / ours / folder)] if ours else []
+
+
+def sanitizers(build):
+    runtime = Path(about(build, "sanitizer_runtime")).name
+    kinds = {"libasan": "address,undefined", "libtsan": "thread"}
+    return [f"-fsanitize={kinds[runtime.split('.')[0]]}"] if runtime else []
 
 
 def compiled(rows, build, folder):
-    rdma_core, sanitize = build_settings(build)
-    command = [
-        "cc",
-        "-std=gnu11",
-        *sanitize,
-        "-I",
-        str(Path(__file__).parents[1]),
-        "-I",
-        f"{rdma_core}/include",
-    ]
-    command += [
-        "-x",
-        "c",
-        "-",
-        "-x",
-        "none",
-        str(build / "lib" / "libhcasim-reproduce.a"),
-        "-L",
-        f"{rdma_core}/lib",
-    ]
+    command = ["cc", "-std=gnu11", *sanitizers(build), "-I", str(Path(__file__).parents[1])]
+    command += [*rdma_core(build, "-I", "include"), "-x", "c", "-", "-x", "none"]
+    command += [str(build / "lib" / "libhcasim-reproduce.a"), *rdma_core(build, "-L", "lib")]
     command += ["-lrdmacm", "-libverbs", "-ljansson", "-o", str(folder / "cells")]
     done = subprocess.run(command, input=program_of(rows), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

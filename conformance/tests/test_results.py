@@ -151,26 +151,37 @@ def test_a_baseline_of_an_earlier_version_is_a_gate(path, tmp_path, capsys):
 # -- versions
 
 
-def test_versions_name_the_source_tree(tmp_path, monkeypatch):
+def library(folder, release):
+    folder.mkdir(exist_ok=True)
+    (folder / f"libibverbs.so.1.14.{release}").touch()
+    (folder / "libibverbs.so.1").symlink_to(f"libibverbs.so.1.14.{release}")
+    return str(folder)
+
+
+def test_version_of_rdma_core(tmp_path, monkeypatch):
+    """In the order in which programs find it."""
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "source").mkdir()
-    (tmp_path / "CMakeCache.txt").write_text(f"RDMA_CORE_SOURCE:PATH={tmp_path}/source\n")
-    (tmp_path / "source" / "CMakeLists.txt").write_text('set(PACKAGE_VERSION "99.2")\n')
+    (tmp_path / "build.json").write_text('{"rdma_core": "ours"}')
+    (tmp_path / "ours").mkdir()
+    library(tmp_path / "ours" / "lib", "99.2")
     assert versions.collect(tmp_path / "bin", {})["rdma-core"] == "99.2"
-    assert versions.rdma_core(tmp_path / "source" / "bin", {}) == "unknown"
-    (tmp_path / "libibverbs.so.1.14.44.0").touch()
-    (tmp_path / "libibverbs.so.1").symlink_to("libibverbs.so.1.14.44.0")
-    users = {"LD_LIBRARY_PATH": f"/none:{tmp_path}"}
+    users = {"LD_LIBRARY_PATH": f"/none:{library(tmp_path / 'users', '44.0')}"}
     assert versions.rdma_core(tmp_path / "bin", users) == "44.0"
     monkeypatch.setenv("LD_LIBRARY_PATH", users["LD_LIBRARY_PATH"])
     assert versions.rdma_core(tmp_path / "bin", {}) == "44.0"
     assert versions.rdma_core(tmp_path / "bin", {"LD_LIBRARY_PATH": "/none"}) == "99.2"
+    monkeypatch.setattr(versions, "_system", lambda: "/usr/lib/libibverbs.so.1.14.50.3")
+    assert versions.rdma_core(tmp_path / "elsewhere" / "bin", {"LD_LIBRARY_PATH": ""}) == "50.3"
 
 
-def test_an_unpacked_archive_has_the_version_of_its_build_file(tmp_path):
-    (tmp_path / "CMakeLists.txt").write_text("project(hcasim VERSION 7.8.9 LANGUAGES C)\n")
-    assert versions.hcasim(tmp_path) == "7.8.9"
+def test_an_installed_copy_has_the_commit_of_its_source_tree(tmp_path):
+    """Also below a folder that is a checkout of something else."""
+    (tmp_path / ".git").mkdir()
+    top, build = tmp_path / "share", tmp_path / "build.json"
+    build.write_text('{"commit": "abc1234", "version": "7.8.9"}')
+    assert versions.hcasim(tmp_path / "bin", top) == "abc1234"
+    build.write_text('{"commit": "", "version": "7.8.9"}')
+    assert versions.hcasim(tmp_path / "bin", top) == "7.8.9"
 
 
 # -- junit.xml

@@ -2,84 +2,11 @@
 """The hcasim command: finds the command in the table and runs it."""
 import os
 import signal
-import subprocess
 import sys
 
 from . import exits
 from .commands import COMMANDS, after, find
 from .parser import nearest
-
-
-class Build:
-    """Where the parts of this build are."""
-
-    def __init__(self, top, build, rdma_core_lib, sanitizer_runtime):
-        self.top = top
-        self.build = build
-        self.rdma_core_lib = rdma_core_lib
-        self.sanitizer_runtime = sanitizer_runtime
-
-    @property
-    def device_program(self):
-        return f"{self.build}/bin/hcasim-device"
-
-    @property
-    def replay_program(self):
-        return f"{self.build}/bin/hcasim-replay"
-
-    @property
-    def preload(self):
-        return f"{self.build}/lib/libhcasim_preload.so"
-
-    @property
-    def preload_virtual(self):
-        """The same for machines on the virtual clock."""
-        return f"{self.build}/lib/libhcasim_preload_virtual.so"
-
-    @property
-    def provider(self):
-        """As libibverbs wants it: it appends -rdmavNN.so."""
-        return f"{self.build}/lib/libhcasim"
-
-    @property
-    def wrappers(self):
-        return f"{self.build}/libexec/hcasim"
-
-    @property
-    def engines(self):
-        """Shared libraries with send engines."""
-        return f"{self.build}/lib/engines"
-
-    @property
-    def families(self):
-        """Device families: folders of sim/devices with a driver."""
-        folder = f"{self.top}/sim/devices"
-        return sorted(
-            name for name in os.listdir(folder) if os.path.isfile(f"{folder}/{name}/driver/driver.h")
-        )
-
-    @property
-    def profiles(self):
-        return f"{self.top}/sim/timing/profiles"
-
-    @property
-    def version(self):
-        with open(f"{self.top}/CMakeLists.txt") as file:
-            return next(line.split("VERSION")[1].split()[0] for line in file if line.startswith("project("))
-
-    @property
-    def commit(self):
-        """The commit of the source tree."""
-        git = ["git", "-C", self.top, "describe", "--always", "--dirty", "--tags"]
-        try:
-            return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-        except (OSError, subprocess.CalledProcessError):
-            return "unknown"
-
-    @property
-    def modules(self):
-        """Folders with Python packages of commands."""
-        return [f"{self.top}/conformance", f"{self.top}/sim/calibrate"]
 
 
 def usage():

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Where the parts of hcasim are: in a build folder and its source tree, or below the prefix of an installed copy.
+
+An installed copy mirrors the build folder below lib/hcasim and the source tree below share/hcasim, so that paths are the same
+in both.
+"""
+import os
+import subprocess
+
+UNKNOWN = "unknown"
+
+
+class Build:
+    """The parts of one build folder, or of its mirror in an installed copy.
+
+    `about` is the content of its build.json: paths in it are relative to the folder, unless they are absolute.
+    """
+
+    def __init__(self, folder, about):
+        self.build = folder
+        self.about = about
+        self.top = self._located(about["top"])
+        self.sanitizer_runtime = about["sanitizer_runtime"]
+
+    def _located(self, path):
+        return os.path.normpath(os.path.join(self.build, path))
+
+    @property
+    def rdma_core(self):
+        """The folder of the rdma-core that programs get, or None: that of the system."""
+        return self._located(self.about["rdma_core"]) if self.about["rdma_core"] else None
+
+    @property
+    def rdma_core_lib(self):
+        return self.rdma_core and f"{self.rdma_core}/lib"
+
+    @property
+    def rdma_core_bin(self):
+        return self.rdma_core and f"{self.rdma_core}/bin"
+
+    @property
+    def version(self):
+        return self.about["version"]
+
+    @property
+    def commit(self):
+        """The commit of the source tree; in an installed copy, the one that it was installed from."""
+        if not os.path.exists(f"{self.top}/.git"):
+            return self.about["commit"] or UNKNOWN
+        git = ["git", "-C", self.top, "describe", "--always", "--dirty", "--tags"]
+        try:
+            return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+        except (OSError, subprocess.CalledProcessError):
+            return UNKNOWN
+
+    @property
+    def device_program(self):
+        return f"{self.build}/bin/hcasim-device"
+
+    @property
+    def replay_program(self):
+        return f"{self.build}/bin/hcasim-replay"
+
+    @property
+    def preload(self):
+        return f"{self.build}/lib/libhcasim_preload.so"
+
+    @property
+    def preload_virtual(self):
+        """The same for machines on the virtual clock."""
+        return f"{self.build}/lib/libhcasim_preload_virtual.so"
+
+    @property
+    def provider(self):
+        """As libibverbs wants it: it appends -rdmavNN.so."""
+        return f"{self.build}/lib/libhcasim"
+
+    @property
+    def wrappers(self):
+        return f"{self.build}/libexec/hcasim"
+
+    @property
+    def engines(self):
+        """Shared libraries with send engines."""
+        return f"{self.build}/lib/engines"
+
+    @property
+    def families(self):
+        """Device families that hcasim-device has."""
+        return self.about["families"]
+
+    @property
+    def profiles(self):
+        return f"{self.top}/sim/timing/profiles"
+
+    @property
+    def modules(self):
+        """Folders with Python packages of commands."""
+        return [f"{self.top}/conformance", f"{self.top}/sim/calibrate"]
