@@ -54,7 +54,10 @@ class Kernel:
             self.modules = image.parents[1] / "lib" / "modules" / self.release
             if list(self.modules.rglob("rdma_rxe.ko")):
                 return
-        raise ImageError("there is no Linux kernel with the module rdma_rxe here: ci/linux-fetch build/linux")
+        raise ImageError(
+            "there is no Linux kernel with the module rdma_rxe here: run ci/linux-fetch build/linux in the source tree, "
+            "install linux-image-amd64, or name a folder with its boot and lib/modules in HCASIM_LINUX"
+        )
 
     def load_order(self):
         """Paths of the modules that MODULES needs, each after those it depends on."""

@@ -14,6 +14,7 @@ from hcasim_conform import commands
 from hcasim_conform.report import junit
 from hcasim_conform.report import results
 from hcasim_conform.run import versions
+from hcasim_cli.build import Build, load
 
 ARTEFACT = {"kind": "wqe", "path": "trace-1/wqe.log", "text": "op SEND\nflags SIGNALED"}
 
@@ -152,36 +153,38 @@ def test_a_baseline_of_an_earlier_version_is_a_gate(path, tmp_path, capsys):
 
 
 def library(folder, release):
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True)
     (folder / f"libibverbs.so.1.14.{release}").touch()
     (folder / "libibverbs.so.1").symlink_to(f"libibverbs.so.1.14.{release}")
     return str(folder)
 
 
+ABOUT = {"version": "7.8.9", "commit": "", "top": "share", "rdma_core": "ours", "sanitizer_runtime": ""}
+
+
 def test_version_of_rdma_core(tmp_path, monkeypatch):
     """In the order in which programs find it."""
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
-    (tmp_path / "build.json").write_text('{"rdma_core": "ours"}')
-    (tmp_path / "ours").mkdir()
+    (tmp_path / "build.json").write_text(json.dumps(ABOUT))
     library(tmp_path / "ours" / "lib", "99.2")
     assert versions.collect(tmp_path / "bin", {})["rdma-core"] == "99.2"
+    build = load(tmp_path)
     users = {"LD_LIBRARY_PATH": f"/none:{library(tmp_path / 'users', '44.0')}"}
-    assert versions.rdma_core(tmp_path / "bin", users) == "44.0"
+    assert versions.rdma_core(build, users) == "44.0"
     monkeypatch.setenv("LD_LIBRARY_PATH", users["LD_LIBRARY_PATH"])
-    assert versions.rdma_core(tmp_path / "bin", {}) == "44.0"
-    assert versions.rdma_core(tmp_path / "bin", {"LD_LIBRARY_PATH": "/none"}) == "99.2"
-    monkeypatch.setattr(versions, "_system", lambda: "/usr/lib/libibverbs.so.1.14.50.3")
-    assert versions.rdma_core(tmp_path / "elsewhere" / "bin", {"LD_LIBRARY_PATH": ""}) == "50.3"
+    assert versions.rdma_core(build, {}) == "44.0"
+    assert versions.rdma_core(build, {"LD_LIBRARY_PATH": "/none"}) == "99.2"
+    monkeypatch.setattr(versions.versions, "system_library", lambda: "/usr/lib/libibverbs.so.1.14.50.3")
+    for other in (Build(tmp_path, {**ABOUT, "rdma_core": ""}), load(tmp_path / "elsewhere")):
+        assert versions.rdma_core(other, {"LD_LIBRARY_PATH": ""}) == "50.3"
 
 
 def test_an_installed_copy_has_the_commit_of_its_source_tree(tmp_path):
     """Also below a folder that is a checkout of something else."""
     (tmp_path / ".git").mkdir()
-    top, build = tmp_path / "share", tmp_path / "build.json"
-    build.write_text('{"commit": "abc1234", "version": "7.8.9"}')
-    assert versions.hcasim(tmp_path / "bin", top) == "abc1234"
-    build.write_text('{"commit": "", "version": "7.8.9"}')
-    assert versions.hcasim(tmp_path / "bin", top) == "7.8.9"
+    assert versions.hcasim(Build(tmp_path, {**ABOUT, "commit": "abc1234"})) == "abc1234"
+    assert versions.hcasim(Build(tmp_path, ABOUT)) == "7.8.9"
+    assert versions.hcasim(load(tmp_path / "elsewhere")) == "unknown"
 
 
 # -- junit.xml

@@ -4,10 +4,18 @@
 An installed copy mirrors the build folder below lib/hcasim and the source tree below share/hcasim, so that paths are the same
 in both.
 """
+import json
 import os
 import subprocess
 
-UNKNOWN = "unknown"
+
+def load(folder):
+    """The build in a folder; None: it is no such folder."""
+    try:
+        with open(f"{folder}/build.json", encoding="utf-8") as file:
+            return Build(folder, json.load(file))
+    except FileNotFoundError:
+        return None
 
 
 class Build:
@@ -44,14 +52,14 @@ class Build:
 
     @property
     def commit(self):
-        """The commit of the source tree; in an installed copy, the one that it was installed from."""
+        """The commit of the source tree; in an installed copy, the one that it was installed from. "": not known."""
         if not os.path.exists(f"{self.top}/.git"):
-            return self.about["commit"] or UNKNOWN
+            return self.about["commit"]
         git = ["git", "-C", self.top, "describe", "--always", "--dirty", "--tags"]
         try:
             return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
         except (OSError, subprocess.CalledProcessError):
-            return UNKNOWN
+            return ""
 
     @property
     def device_program(self):

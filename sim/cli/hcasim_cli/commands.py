@@ -4,6 +4,8 @@ import importlib
 import sys
 from typing import NamedTuple
 
+from . import exits
+
 
 class Command(NamedTuple):
     name: str  # one or two words
@@ -24,7 +26,16 @@ class Command(NamedTuple):
 
     def _function(self, build, name):
         sys.path += [folder for folder in build.modules if folder not in sys.path]
-        return getattr(importlib.import_module(self.module), self.prefix + name)
+        try:
+            return getattr(importlib.import_module(self.module), self.prefix + name)
+        except ModuleNotFoundError as error:
+            if not self.module.startswith(error.name):
+                raise
+            print(
+                f"hcasim {self.name}: not in an installed copy: it needs the source tree and its build",
+                file=sys.stderr,
+            )
+            sys.exit(exits.WRONG)
 
 
 COMMANDS = (

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 
-from . import exits, machine_folder
+from . import exits, machine_folder, versions
 from .errors import RunError, naming
 from .options import parse, parser
 from .profile import ProfileError, effective_file
@@ -127,17 +127,6 @@ def brings_verbs(build, program):
     return ask(os.fsencode(program))
 
 
-def system_verbs():
-    """The folder of the libibverbs that the loader finds by itself, or None."""
-    try:
-        ctypes.CDLL("libibverbs.so.1")
-    except OSError:
-        return None
-    with open("/proc/self/maps") as maps:
-        found = next(line.split()[-1] for line in maps if "/libibverbs.so." in line)
-    return os.path.dirname(found)
-
-
 def give_verbs(build, environment, program):
     """Puts the rdma-core of this build into the environment, unless the program has its own."""
     environment["HCASIM_VERBS"] = build.rdma_core_lib
@@ -166,7 +155,8 @@ def providers(build, verbs, folder):
 
     adapters = os.listdir(f"{folder}/sysfs/class/infiniband")
     present = {family for family in build.families for name in adapters if name.startswith(family)}
-    verbs = verbs or (system_verbs() if present else None)
+    if not verbs and present:
+        verbs = os.path.dirname(versions.system_library() or "")
     if not verbs:
         return [build.provider]
     verbs = os.path.abspath(verbs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim --version."""
+"""Versions of hcasim and of rdma-core; hcasim --version."""
 import ctypes
 import os
 import re
@@ -14,21 +14,28 @@ def release(library):
 
 
 def of_build(build):
-    """The release of the rdma-core that programs get by default, or None."""
-    return release(f"{build.rdma_core_lib}/{LIBRARY}")
+    """The release of the rdma-core that this build has, or None."""
+    return build.rdma_core and release(f"{build.rdma_core_lib}/{LIBRARY}")
 
 
-def of_system():
-    """The release of the one that the loader finds by itself, or None."""
+def system_library():
+    """The libibverbs that the loader finds by itself, or None."""
     try:
         ctypes.CDLL(LIBRARY)
     except OSError:
         return None
     with open("/proc/self/maps") as maps:
-        return release(next(line.split()[-1] for line in maps if "/libibverbs.so." in line))
+        return next(line.split()[-1] for line in maps if "/libibverbs.so." in line)
+
+
+def of_system():
+    """Its release, or None."""
+    library = system_library()
+    return library and release(library)
 
 
 def text(build):
     found = {"of this build": of_build(build), "of the system": of_system()}
     libraries = ", ".join(f"{number} {where}" for where, number in found.items() if number)
-    return f"hcasim {build.version}, commit {build.commit}\nrdma-core {libraries or 'not found'}"
+    commit = f", commit {build.commit}" if build.commit else ""
+    return f"hcasim {build.version}{commit}\nrdma-core {libraries or 'not found'}"
