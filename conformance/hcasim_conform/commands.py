@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from hcasim_cli import exits
-from hcasim_cli.parser import Parser
 from rich.console import Console
 
+from hcasim_conform.options import merge_parser, report_parser
 from hcasim_conform.report import diff
 from hcasim_conform.report import junit
 from hcasim_conform.report import merge
@@ -79,16 +79,6 @@ def _refuse(what, error):
     return exits.WRONG
 
 
-def report_parser(_build):
-    p = _parser(
-        "report",
-        "Writes one report.html of several runs, side by side.",
-        "results.json of a run, or its folder",
-    )
-    p.add_argument("--mutants", type=Path, metavar="FILE", help="mutants.json of hcasim conform mutants")
-    return p
-
-
 def report_main(build, argv):
     args = report_parser(build).parse_args(argv)
     try:
@@ -113,33 +103,12 @@ def _load_mutants(path):
         raise results.ResultsError(f"{path}: not what hcasim conform mutants writes: {error!r}") from error
 
 
-def _parser(name, doc, runs):
-    p = Parser(prog=f"hcasim conform {name}", description=doc)
-    p.add_argument("runs", nargs="+", type=Path, metavar="RUN", help=runs)
-    p.add_argument(
-        "--out",
-        default="conform-out",
-        type=Path,
-        metavar="DIR",
-        help="where the reports go (default: %(default)s)",
-    )
-    return p
-
-
 def _move_artefacts(run, source, out):
     """Rewrites the paths of artefacts relative to the record's new folder; the files are not moved."""
     for row in run["cells"]:
         for artefact in row["artefacts"]:
             if artefact["path"]:
                 artefact["path"] = os.path.relpath(source / artefact["path"], out)
-
-
-def merge_parser(_build):
-    return _parser(
-        "merge",
-        "Joins the records of shards (--shard K/N) into one run, and exits as that run would have.",
-        "results.json of a shard, or its folder",
-    )
 
 
 def merge_main(build, argv):

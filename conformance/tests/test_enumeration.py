@@ -8,6 +8,7 @@ import pytest
 
 from hcasim_conform.model import axes
 from hcasim_conform.model.cells import LEVELS
+from hcasim_conform.select import complete
 from hcasim_conform.select.enumeration import Enumerator
 
 TYPES = ("RC", "UC", "UD", "RAW_PACKET", "XRC_SEND")
@@ -228,3 +229,14 @@ def test_what_stands_around_a_cell(by_id):
     assert by_id["post/rdma_write/rc/sge/-/signaled/interleaved"].before.api == "wr"
     rival = by_id["wr/rdma_write/rc/sge/-/signaled/threads"].rival
     assert [wr.op for wr in rival.wrs] == ["SEND"] * 3
+
+
+def test_an_id_is_completed_part_by_part(enumerator, defined):
+    """Up to each slash the next part is offered, and nothing that no cell has."""
+    for cell in defined[:: len(defined) // 300]:
+        ends = [match.end() for match in re.finditer("/", cell.id)]
+        for start, end in zip([0, *ends], [*ends, len(cell.id)]):
+            assert cell.id[:end] in complete.next_parts(enumerator, cell.id[:start]), cell.id[:start]
+    assert complete.next_parts(enumerator, "wr/nothing/") == []
+    for part in complete.next_parts(enumerator, "wr/send/rc/sge/-/s"):
+        assert enumerator.find(part.rstrip("/")), part

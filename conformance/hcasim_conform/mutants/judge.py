@@ -241,7 +241,9 @@ def parser(_build):
         epilog="With --generated it has other options: hcasim help conform mutants --generated. More: docs/conformance.md.",
     )
     p.add_argument("ids", nargs="*", metavar="MUTANT", help="only these (default: all of the catalogue)")
-    p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device with the faults")
+    p.add_argument(
+        "--dut", default="native", metavar="NAME|FILE", help="device with the faults"
+    ).completes = "duts"
     p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="mutants at a time")
     p.add_argument("--out", type=Path, default=Path("conform-out"), metavar="DIR", help="for mutants.json")
     p.add_argument("--list", action="store_true", help="print the catalogue, run nothing")

@@ -40,7 +40,7 @@ def parser(build):
         type=profile_in(build.profiles),
         metavar="NAME|FILE",
         help="timing profile of all experiments (default: the one that each names)",
-    )
+    ).completes = "profiles"
     add_set(p)
     p.add_argument(
         "--fit",
@@ -53,7 +53,7 @@ def parser(build):
         type=profile_in(build.profiles),
         metavar="NAME|FILE",
         help="double each figure of a profile in turn, and print which published rows move",
-    )
+    ).completes = "profiles"
     p.add_argument(
         "--write",
         nargs="?",

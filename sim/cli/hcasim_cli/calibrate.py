@@ -163,13 +163,15 @@ def parser(build):
         "counts its clock cycles, and prints the cycles per WQE of each stage, latency and throughput of both.",
         epilog="More: docs/calibrate.md.",
     )
-    p.add_argument("--against", required=True, metavar="NAME|FILE", help="the engine that counts its cycles")
+    p.add_argument(
+        "--against", required=True, metavar="NAME|FILE", help="the engine that counts its cycles"
+    ).completes = "engines"
     p.add_argument(
         "--profile",
         type=profile_in(build.profiles),
         metavar="NAME|FILE",
         help=f"timing profile of both (default: the engine's own, or {DEFAULT_PROFILE})",
-    )
+    ).completes = "profiles"
     add_set(p)
     p.add_argument(
         "--mixes",

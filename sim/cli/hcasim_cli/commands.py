@@ -13,23 +13,24 @@ class Command(NamedTuple):
     module: str  # imported when the command is used: hcasim starts quickly
     prefix: str = ""  # of the module's functions parser(build) and main(build, args)
     option: str = ""  # the row is for command lines with this option
+    light: str = ""  # module of the parser, if that of main takes long to import
 
     @property
     def title(self):
         return f"{self.name} {self.option}".rstrip()
 
     def parser(self, build):
-        return self._function(build, "parser")(build)
+        return self._function(build, self.light or self.module, "parser")(build)
 
     def main(self, build, args):
-        return self._function(build, "main")(build, args)
+        return self._function(build, self.module, "main")(build, args)
 
-    def _function(self, build, name):
+    def _function(self, build, module, name):
         sys.path += [folder for folder in build.modules if folder not in sys.path]
         try:
-            return getattr(importlib.import_module(self.module), self.prefix + name)
+            return getattr(importlib.import_module(module), self.prefix + name)
         except ModuleNotFoundError as error:
-            if not self.module.startswith(error.name):
+            if not module.startswith(error.name):
                 raise
             print(
                 f"hcasim {self.name}: not in an installed copy: it needs the source tree and its build",
@@ -38,6 +39,7 @@ class Command(NamedTuple):
             sys.exit(exits.WRONG)
 
 
+CONFORM = "hcasim_conform.options"
 COMMANDS = (
     Command("run", "run any verbs program on simulated adapters", "hcasim_cli.run"),
     Command("replay", "replay records of hcasim run --record, and compare", "hcasim_cli.replay"),
@@ -48,13 +50,16 @@ COMMANDS = (
     Command(
         "stat", "utilisation, queue depths, stalls and latencies of a traced run", "hcasim_cli.views", "stat_"
     ),
-    Command("conform", "run the conformance suite on a device under test", "hcasim_conform.cli"),
-    Command("conform merge", "join the shards of a run", "hcasim_conform.commands", "merge_"),
+    Command(
+        "conform", "run the conformance suite on a device under test", "hcasim_conform.cli", light=CONFORM
+    ),
+    Command("conform merge", "join the shards of a run", "hcasim_conform.commands", "merge_", light=CONFORM),
     Command(
         "conform report",
         "put several runs side by side into one report",
         "hcasim_conform.commands",
         "report_",
+        light=CONFORM,
     ),
     Command(
         "conform mutants", "run the suite on faulty builds of the adapter", "hcasim_conform.mutants.judge"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim __generate DIR: writes the files of share/ that are made from the table of commands. The build calls it."""
+"""hcasim __generate DIR: writes the manual pages to DIR/man. The build calls it."""
 import os
 from pathlib import Path
 
@@ -21,9 +21,8 @@ class WithoutEngines:
 def main(build, args):
     (folder,) = args
     build = WithoutEngines(build)
-    files = {f"man/{page.path}": page.text() for page in man.pages(build)}
-    for name, text in files.items():
-        path = Path(folder, name)
+    for page in man.pages(build):
+        path = Path(folder, "man", page.path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(page.text(), encoding="utf-8")
     return exits.OK

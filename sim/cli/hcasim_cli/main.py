@@ -53,6 +53,10 @@ def dispatch(build, words):
         from .generate import main as generate
 
         return generate(build, words[1:])
+    if words[0] == "__complete":
+        from .completion import main as complete
+
+        return complete(build, words[1:])
     if words[0] == "--version":
         from .versions import text
 

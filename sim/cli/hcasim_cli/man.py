@@ -116,7 +116,8 @@ def command_page(build, rows):
         if row is not first:
             options(page, parser)
             continue
-        page.lines += [".PP", *paragraph(parser.epilog)]
+        if parser.epilog:
+            page.lines += [".PP", *paragraph(parser.epilog)]
         page.section("OPTIONS")
         options(page, parser)
     page.section("EXIT STATUS", "See", ".BR hcasim (1).")

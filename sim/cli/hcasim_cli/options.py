@@ -68,7 +68,7 @@ def add_set(p):
         default=[],
         metavar="KEY=VALUE",
         help="replace a figure of the timing profile, as in pcie.mps=128, in the figure's unit; may be repeated",
-    )
+    ).completes = "figures"
 
 
 def engine_names(folder):
@@ -128,14 +128,14 @@ def parser(build):
         default="1",
         metavar="N|NAME,...",
         help="number of adapters, 1 to 16 (default: 1), or the device family of each one",
-    )
+    ).completes = "families"
     p.add_argument(
         "--profile",
         type=profile_in(build.profiles),
         default=f"{build.profiles}/{DEFAULT_PROFILE}.yaml",
         metavar="NAME|FILE",
         help=f"timing profile: {', '.join(profile_names(build.profiles))} (default: {DEFAULT_PROFILE}), or a YAML file",
-    )
+    ).completes = "profiles"
     add_set(p)
     p.add_argument(
         "--fault",
@@ -178,7 +178,7 @@ def parser(build):
         metavar="NAME|FILE",
         help=f"send engine: {', '.join(engine_names(build.engines))} or a shared library; lockstep:NAME: the C engine "
         "and another one, compared call by call; lockstep: lockstep:rtl:checked (default: c)",
-    )
+    ).completes = "engines"
     p.add_argument(
         "--wave",
         metavar="FILE",
@@ -203,7 +203,7 @@ def parser(build):
     )
     p.add_argument(
         "--attach", type=machine_name, metavar="NAME", help="run CMD on a machine that is already running"
-    )
+    ).completes = "machines"
     return p
 
 

@@ -48,7 +48,9 @@ def parser(build):
         "accepts. Without arguments: the profiles that there are.",
         epilog="Example: hcasim profile connectx3 --set pcie.mps=128 --print > mine.yaml. More: docs/profiles.md.",
     )
-    p.add_argument("profile", nargs="?", type=profile_in(build.profiles), metavar="NAME|FILE")
+    p.add_argument(
+        "profile", nargs="?", type=profile_in(build.profiles), metavar="NAME|FILE"
+    ).completes = "profiles"
     p.add_argument(
         "--print", action="store_true", help="print the profile: the one named, or the default of hcasim run"
     )

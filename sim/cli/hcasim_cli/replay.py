@@ -23,7 +23,7 @@ def parser(build):
         default="c",
         metavar="NAME|FILE",
         help=f"send engine: {', '.join(engine_names(build.engines))}, a shared library, or lockstep:NAME (default: c)",
-    )
+    ).completes = "engines"
     p.add_argument("--print", action="store_true", help="print the events as text, and replay nothing")
     return p
 

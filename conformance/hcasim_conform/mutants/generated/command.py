@@ -88,7 +88,9 @@ def parser(_build):
         action="store_true",
         help="of the whole covering set (default: cells that every seed has)",
     )
-    p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device with the mutants")
+    p.add_argument(
+        "--dut", default="native", metavar="NAME|FILE", help="device with the mutants"
+    ).completes = "duts"
     p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="mutants at a time")
     p.add_argument(
         "--out",
