@@ -92,7 +92,8 @@ def test_a_cell_that_passed_must_stay(diff):
 @pytest.mark.parametrize(
     "was, now",
     [
-        ({}, {"expression": "fence"}),
+        ({}, {"expression": "signaled"}),
+        ({}, {"expression": BASE}),
         ({"mode": "exhaustive"}, {}),
         ({"seed": 3}, {"seed": 4}),
         ({}, {"shard": [1, 2]}),
@@ -102,7 +103,19 @@ def test_another_choice_of_cells_compares_what_both_have(diff, was, now):
     status, lines = diff({BASE: "pass", OTHER: "pass"}, {BASE: "pass"}, was, now)
     assert status == 0
     assert lines[0].startswith(f"note   {list(was or now)[0]} was ")
+    assert lines[-1] == "same   1 cells compared: 0 worse, 0 better, 0 new, 0 gone"
     assert diff({BASE: "pass", OTHER: "pass"}, {BASE: "fail"}, was, now)[0] == 1
+
+
+def test_cells_outside_the_expression_are_not_gone(diff):
+    """Nor new: those inside are."""
+    other = {OTHER: "pass", f"{OTHER}+signaled": "pass"}
+    status, lines = diff({BASE: "pass", **other}, {BASE: "pass"}, None, {"expression": "signaled"})
+    assert status == 1
+    assert lines[1:3] == [f"gone   {OTHER}+signaled: pass", f"worse  {OTHER}+signaled: pass -> gone"]
+    status, lines = diff({BASE: "pass"}, {BASE: "pass", **other}, {"expression": "signaled"}, None)
+    assert status == 0 and lines[1] == f"new    {OTHER}+signaled: pass"
+    assert lines[-1].endswith("1 new (1 pass), 0 gone")
 
 
 def test_nothing_in_common_is_no_comparison(diff):

@@ -7,11 +7,14 @@ has passed, or a new fault or finding of the run as a whole.
 from collections import Counter
 from dataclasses import dataclass, field
 
+from hcasim_conform.select.selection import matcher
+
 # From best to worst. `unexpected`: the cell passes although the DUT file lists it as a known difference.
 ORDER = ("pass", "unexpected", "skipped", "known", "fail")
 RANK = {outcome: rank for rank, outcome in enumerate(ORDER)}
 PASSED, FAILS = ("pass", "unexpected"), ("unexpected", "fail")
 CHOICE = ("mode", "seed", "expression", "shard")  # options that select the cells of a run
+COMMON = "only cells that both runs have are compared"
 LISTED = 100  # lines of each kind
 
 
@@ -34,7 +37,8 @@ def _why(row):
 def _notes(old, new):
     for key in CHOICE:
         if old[key] != new[key]:
-            yield f"{key} was {old[key]}, is {new[key]}: only cells that both runs have are compared"
+            what = "only cells that both select are compared" if key == "expression" else COMMON
+            yield f"{key} was {old[key]}, is {new[key]}: {what}"
     if old["dut"]["name"] != new["dut"]["name"]:
         yield f"the device was {old['dut']['name']}, is {new['dut']['name']}"
     for name in sorted(set(old["versions"]) | set(new["versions"])):
@@ -65,11 +69,20 @@ def _common(difference, before, after):
             difference.better.append(f"{cell_id}: {was} -> {now}")
 
 
-def _of_one_run(difference, before, after, same_choice):
-    difference.new = [row for cell_id, row in after.items() if cell_id not in before]
-    difference.gone = [row for cell_id, row in before.items() if cell_id not in after]
-    if not same_choice:
-        return
+def _selected(run, ids):
+    """Those ids that the -k of a run selects. It may name ids, more than an expression may have words."""
+    if run["expression"] is None:
+        return ids
+    named = {part.strip() for part in run["expression"].split(" or ")}
+    if named <= ids:
+        return named
+    matches = matcher(run["expression"])
+    return {cell_id for cell_id in ids if matches(cell_id)}
+
+
+def _of_one_run(difference, before, after, selected):
+    difference.new = [row for cell_id, row in after.items() if cell_id in selected - before.keys()]
+    difference.gone = [row for cell_id, row in before.items() if cell_id in selected - after.keys()]
     for row in difference.new:
         if row["outcome"] in FAILS:
             difference.worse.append(f"{row['id']}: new -> {row['outcome']}{_why(row)}")
@@ -89,7 +102,9 @@ def compare(old, new):
     before, after = ({row["id"]: row for row in run["cells"]} for run in (old, new))
     difference = Difference(notes=[*_notes(old, new), *_levels(before, after)])
     _common(difference, before, after)
-    _of_one_run(difference, before, after, all(old[key] == new[key] for key in CHOICE))
+    if all(old[key] == new[key] for key in CHOICE if key != "expression"):
+        ids = before.keys() | after.keys()
+        _of_one_run(difference, before, after, _selected(old, ids) & _selected(new, ids))
     _of_the_run(difference, old, new)
     return difference
 
