@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim conform: runs the conformance suite on a device under test."""
+import json
 import os
 import shlex
 import sys
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from hcasim_conform import commands
 from hcasim_conform.run import device, drive
-from hcasim_conform.report import results
+from hcasim_conform.report import brief, diff, results
 from hcasim_conform.taps import judge as taps
 from hcasim_conform.report import terminal
 from hcasim_conform.run import versions
@@ -23,7 +24,7 @@ from hcasim_conform.select.enumeration import Enumerator
 from hcasim_conform.select.explain import explain
 from hcasim_conform.select.selection import COVERING, EXHAUSTIVE, SelectionError, Selector, shard_of
 from hcasim_conform.options import arguments, parser
-from hcasim_conform.run.session import Session, run
+from hcasim_conform.run.session import NOT_RUN, Session, run
 from hcasim_conform.model.tables import Tables
 
 PYTEST_OK, PYTEST_FAILED = 0, 1
@@ -68,21 +69,24 @@ def wants_taps(args):
 
 
 def execute(args, tables, selector, selection, dut):
-    console = Console()
-    print_counts(selection, console.file)
+    """Runs the cells and writes the reports. The exit status, and the record of the run if there is one."""
+    if not args.quiet:
+        print_counts(selection, args.console.file)
     started, begin = datetime.now(timezone.utc), time.monotonic()
     if wants_taps(args):
         taps.enable(dut, tables, args.out)
-    session = Session(selection, dut, bin_dir(args.bin), args.jobs, terminal.Bar(console), args.repeat)
+    bar = terminal.Bar(args.console, args.quiet)
+    session = Session(selection, dut, bin_dir(args.bin), args.jobs, bar, args.repeat, args.maxfail)
     status = run(session)
     if session.error:
         print(f"hcasim conform: {session.error}", file=sys.stderr)
-        return exits.WRONG
+        return exits.WRONG, None
     if status not in (PYTEST_OK, PYTEST_FAILED):
-        return exits.WRONG
+        return exits.WRONG, None
     faults = session.faults + [
         f"DUT file: stale key: {text}" for text in stale_keys(dut, selector, selection)
     ]
+    stopped = {i: results.STOPPED for i, (outcome, *_) in session.outcomes.items() if outcome == NOT_RUN}
     about = results.Run(
         command=args.command,
         started=started.isoformat(timespec="seconds"),
@@ -93,14 +97,15 @@ def execute(args, tables, selector, selection, dut):
         repeat=args.repeat,
         expression=args.expression,
         shard=args.part,
-        counts=selection.counts(session.skipped),
+        counts=selection.counts({**session.skipped, **stopped}),
         findings=[finding.record() for finding in dut.findings],
         faults=faults,
     )
-    data = results.record(tables, dut, selection.cells, session.outcomes, about)
+    cells = [cell for cell in selection.cells if cell.id not in stopped]
+    data = results.record(tables, dut, cells, session.outcomes, about)
     commands.write_reports(data, args.out)
-    terminal.summarize(data, args.out, console)
-    return exits.FAILED if status or faults or dut.new_findings() else exits.OK
+    terminal.summarize(data, args.out, args.console, args.quiet)
+    return exits.FAILED if status or faults or dut.new_findings() else exits.OK, data
 
 
 def conform(args):
@@ -117,16 +122,24 @@ def conform(args):
         list_cells(selection)
         return exits.OK
     results.make_folder(args.out)
-    status = execute(args, tables, selector, selection, dut)
-    if not baseline or status == exits.WRONG:
+    status, data = execute(args, tables, selector, selection, dut)
+    if not data:
         return status
-    return commands.tell_difference((args.diff[0], args.out), baseline, results.load(args.out))
+    about = brief.of_run(data, args.out)
+    if baseline:
+        difference = diff.compare(baseline, results.load(args.out))
+        status = commands.tell_difference((args.diff[0], args.out), difference, args)
+        about["difference"] = brief.of_difference(difference)
+    if args.json:
+        print(json.dumps({"status": status, **about}, indent=1))
+    return status
 
 
 def main(build, argv):
     args = arguments(build, argv)
+    args.console = Console(stderr=args.json)
     if args.diff and len(args.diff) == 2:
-        return commands.diff_runs(args.diff)
+        return commands.diff_runs(args)
     args.command = shlex.join(["hcasim", "conform", *argv])
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     try:

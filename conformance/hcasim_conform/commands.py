@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 
 from hcasim_cli import exits
-from rich.console import Console
-
 from hcasim_conform.options import merge_parser, report_parser
-from hcasim_conform.report import diff
+from hcasim_conform.report import brief, diff
 from hcasim_conform.report import junit
 from hcasim_conform.report import merge
 from hcasim_conform.report import results
@@ -47,13 +45,17 @@ def _say(console):
     return say
 
 
-def diff_runs(paths):
+def diff_runs(args):
     """hcasim conform --diff A B"""
     try:
-        runs = list(map(results.load, paths))
+        runs = list(map(results.load, args.diff))
     except results.ResultsError as error:
         return _refuse("--diff", error)
-    return tell_difference(paths, *runs)
+    difference = diff.compare(*runs)
+    status = tell_difference(args.diff, difference, args)
+    if args.json and status != exits.WRONG:
+        print(json.dumps({"status": status, "difference": brief.of_difference(difference)}, indent=1))
+    return status
 
 
 def baseline(path, out):
@@ -65,12 +67,11 @@ def baseline(path, out):
     return data
 
 
-def tell_difference(paths, before, after):
+def tell_difference(paths, difference, args):
     """Prints what changed; returns the exit status of a gate."""
-    difference = diff.compare(before, after)
     if not difference.common:
         return _refuse("--diff", f"{paths[0]} and {paths[1]} have no cell in common")
-    diff.tell(difference, _say(Console()))
+    diff.tell(difference, _say(args.console), args.quiet)
     return exits.FAILED if difference.worse else exits.OK
 
 

@@ -128,6 +128,22 @@ def parser(_build):
         action=argparse.BooleanOptionalAction,
         help="also check wire and host link, if the DUT file has a tap (default: yes, but no with --exhaustive)",
     )
+    failures = p.add_mutually_exclusive_group()
+    failures.add_argument(
+        "-x", dest="maxfail", action="store_const", const=1, help="end the run after the first failing cell"
+    )
+    failures.add_argument(
+        "--maxfail",
+        type=_number(1),
+        metavar="N",
+        help="end the run after N failing cells; the others are in no report",
+    )
+    p.add_argument("-q", "--quiet", action="store_true", help="print only problems and the last line")
+    p.add_argument(
+        "--json",
+        action="store_true",
+        help="print a summary as JSON to stdout, and all other text to stderr",
+    )
     p.add_argument("--bin", type=Path, metavar="DIR", help="folder with hcasim and hcasim-conform-runner")
     return p
 
@@ -139,6 +155,8 @@ def arguments(build, argv):
         p.error("--diff takes one run, the baseline of this one, or two")
     if args.diff and len(args.diff) == 1 and (args.list or args.explain):
         p.error("--diff RUN compares a run of the cells; --list and --explain run none")
+    if args.json and (args.list or args.explain):
+        p.error("--json has no effect with --list and --explain, which run nothing")
     return args
 
 

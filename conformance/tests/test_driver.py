@@ -323,6 +323,72 @@ def test_many_cells_are_run_briefly(monkeypatch, conform):
     assert {"seed": 9, "brief": True} in seen
 
 
+# -- the end after some failures
+
+
+@pytest.mark.parametrize("option, failures", [(["-x"], 1), (["--maxfail", "1"], 1), (["--maxfail", "2"], 2)])
+@pytest.mark.parametrize("how", ["FAKE_FAIL", "FAKE_CRASH"])
+def test_a_run_ends_after_so_many_failures(conform, capsys, option, failures, how):
+    """One group of seven cells, all of which would fail."""
+    status, data = conform(more=option, **{how: PICK.replace(" or ", " ")})
+    assert status == 1 and len(data["cells"]) == failures == data["summary"]["fail"]
+    left = len(PICK.split(" or ")) - failures
+    assert data["counts"]["left_out"][results.STOPPED] == left and data["counts"]["run"] == failures
+    assert f"ended by --maxfail: {left} cells were not run" in capsys.readouterr().out
+
+
+def test_fewer_failures_do_not_end_a_run(conform):
+    status, data = conform(more=["--maxfail", "2"], FAKE_FAIL=SECOND)
+    assert status == 1 and len(data["cells"]) == len(PICK.split(" or "))
+    assert results.STOPPED not in data["counts"]["left_out"]
+
+
+def test_known_differences_do_not_end_a_run(conform):
+    status, data = conform(more=["-x"], differences=known([SECOND]), FAKE_FAIL=SECOND)
+    assert status == 0 and len(data["cells"]) == len(PICK.split(" or "))
+
+
+def test_a_failure_of_a_repeated_run_ends_it(conform):
+    status, data = conform(more=["-x", "--repeat", "3"], FAKE_FAIL=SECOND)
+    assert status == 1 and outcomes(data)[SECOND] == "fail"
+
+
+def test_a_gate_of_a_run_that_ended_early(gate, capsys):
+    assert gate(["-x"], FAKE_FAIL=PICK.replace(" or ", " ")) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "note   a run was ended by --maxfail: only cells that both runs have are compared" in lines
+    assert lines[-1] == "worse  1 cells compared: 1 worse, 0 better, 0 new, 0 gone"
+
+
+# -- what is printed
+
+
+def test_a_quiet_run(conform, capsys):
+    assert conform(more=["--quiet"])[0] == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert conform(more=["-q"], FAKE_FAIL=SECOND)[0] == 1
+    first, last = capsys.readouterr().out.splitlines()
+    assert first == f"fail {SECOND}: byte 3 <is> wrong" and last.startswith("7 cells on fake: 6 pass, 1 fail")
+
+
+def test_a_summary_as_json(conform, capsys, tmp_path):
+    status, data = conform(more=["--json"], FAKE_FAIL=SECOND)
+    shown = capsys.readouterr()
+    summary = json.loads(shown.out)
+    assert status == summary["status"] == 1 and "7 cells on fake" in shown.err
+    assert summary["summary"] == data["summary"] and summary["dut"] == "fake" and summary["not_run"] == 0
+    assert summary["cells"] == [{"id": SECOND, "outcome": "fail", "faults": ["byte 3 <is> wrong"]}]
+    assert summary["report"] == str(tmp_path / "out" / "report.html")
+    conform(more=["--json", "--quiet"])
+    assert capsys.readouterr().err.count("\n") == 2
+
+
+def test_json_goes_with_a_run(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(None, ["--json", "--list"])
+    assert ended.value.code == 2 and "--json has no effect" in capsys.readouterr().err
+
+
 # -- a run as its own gate
 
 
@@ -343,6 +409,24 @@ def test_a_gate_passes_without_a_change(gate, capsys):
     assert gate() == 0
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("same ") and f"{len(PICK.split(' or '))} cells compared: 0 worse" in last
+
+
+def test_a_gate_as_json(gate, capsys, tmp_path):
+    capsys.readouterr()
+    assert gate(["--json"], FAKE_FAIL=SECOND) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["status"] == 1 and data["difference"]["compared"] == 7
+    assert data["difference"]["worse"] == [f"{SECOND}: pass -> fail: byte 3 <is> wrong"]
+    runs = [str(tmp_path / "baseline"), str(tmp_path / "out")]
+    assert cli.main(None, ["--json", "--diff", *runs]) == 1
+    assert json.loads(capsys.readouterr().out) == {"status": 1, "difference": data["difference"]}
+
+
+def test_a_quiet_gate_says_what_became_worse(gate, capsys):
+    capsys.readouterr()
+    assert gate(["--quiet", "--shard", "1/1"], FAKE_FAIL=SECOND) == 1
+    kinds = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert kinds == ["fail", "7", "worse", "worse"]  # the run, then the comparison
 
 
 def test_a_gate_of_one_shard_compares_its_cells(gate, capsys):

@@ -97,3 +97,14 @@ def test_a_shard_that_cannot_be_read(merge, tmp_path, capsys):
     assert merge(shard(1, 1))[0] == 0
     assert commands.merge_main(None, [str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_a_shard_that_ended_early(merge, tmp_path):
+    """Its cells that were not run are counted."""
+    whole, early = shard(1, 2, {CELLS[0]: "fail"}), shard(2, 2)
+    early["cells"] = early["cells"][:2]
+    early["counts"]["run"] -= 3
+    early["counts"]["left_out"][results.STOPPED] = 3
+    assert merge(whole, early)[0] == 1
+    counts = results.load(tmp_path / "out")["counts"]
+    assert counts["run"] == len(CELLS) - 3 and counts["left_out"][results.STOPPED] == 3

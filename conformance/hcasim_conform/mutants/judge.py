@@ -171,7 +171,7 @@ class Bench:
             if verdict.settled:
                 break
             run = drive.GroupRun(dut, self.bin_dir, group, verdict.add, lambda text: None)
-            run.enough = lambda result: bool(verdict.mutant.explains(result))
+            run.enough = lambda _, result: bool(verdict.mutant.explains(result))
             run.run()
         verdict.run += len(cells)
 

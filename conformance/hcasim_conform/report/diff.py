@@ -7,6 +7,7 @@ has passed, or a new fault or finding of the run as a whole.
 from collections import Counter
 from dataclasses import dataclass, field
 
+from hcasim_conform.report.results import STOPPED
 from hcasim_conform.select.selection import matcher
 
 # From best to worst. `unexpected`: the cell passes although the DUT file lists it as a known difference.
@@ -34,11 +35,17 @@ def _why(row):
     return f": {row['faults'][0]}" if row["faults"] else ""
 
 
+def _stopped(*runs):
+    return any(STOPPED in run["counts"]["left_out"] for run in runs)
+
+
 def _notes(old, new):
     for key in CHOICE:
         if old[key] != new[key]:
             what = "only cells that both select are compared" if key == "expression" else COMMON
             yield f"{key} was {old[key]}, is {new[key]}: {what}"
+    if _stopped(old, new):
+        yield f"a run was ended by --maxfail: {COMMON}"
     if old["dut"]["name"] != new["dut"]["name"]:
         yield f"the device was {old['dut']['name']}, is {new['dut']['name']}"
     for name in sorted(set(old["versions"]) | set(new["versions"])):
@@ -102,7 +109,7 @@ def compare(old, new):
     before, after = ({row["id"]: row for row in run["cells"]} for run in (old, new))
     difference = Difference(notes=[*_notes(old, new), *_levels(before, after)])
     _common(difference, before, after)
-    if all(old[key] == new[key] for key in CHOICE if key != "expression"):
+    if all(old[key] == new[key] for key in CHOICE if key != "expression") and not _stopped(old, new):
         ids = before.keys() | after.keys()
         _of_one_run(difference, before, after, _selected(old, ids) & _selected(new, ids))
     _of_the_run(difference, old, new)
@@ -114,14 +121,15 @@ def _counted(rows):
     return ", ".join(f"{counts[o]} {o}" for o in ORDER if counts[o])
 
 
-def tell(difference, say):
-    """Reports the difference, one call of say(kind, text) for each line."""
-    for note in difference.notes:
-        say("note", note)
+def tell(difference, say, quiet=False):
+    """Reports the difference, one call of say(kind, text) for each line; quiet: only what became worse."""
     one_run = {
         kind: [f"{r['id']}: {r['outcome']}" for r in getattr(difference, kind)] for kind in ("new", "gone")
     }
-    for kind, texts in (*one_run.items(), ("better", difference.better), ("worse", difference.worse)):
+    kinds = {"note": difference.notes, **one_run, "better": difference.better, "worse": difference.worse}
+    for kind, texts in kinds.items():
+        if quiet and kind != "worse":
+            continue
         for text in texts[:LISTED]:
             say(kind, text)
         if len(texts) > LISTED:

@@ -2,7 +2,7 @@
 """Merges the records of shards into the record that one run of all their cells would have written."""
 from itertools import zip_longest
 
-from hcasim_conform.report.results import OTHER_SHARDS, count, summarize
+from hcasim_conform.report.results import OTHER_SHARDS, STOPPED, count, summarize
 
 SAME = ("dut", "mode", "seed", "repeat", "expression")  # must be the same in all shards of a run
 SAME_VERSIONS = ("hcasim", "rdma-core")  # the hosts of a cluster may differ in the rest
@@ -66,8 +66,10 @@ def _counts(records, names, cells):
             )
     counts = count(cells)
     skipped = counts["left_out"]
-    whole = {r: n for r, n in first["left_out"].items() if r != OTHER_SHARDS and r not in skipped}
-    left_out = {**whole, **skipped}
+    own = {OTHER_SHARDS, STOPPED, *skipped}
+    left_out = {**{r: n for r, n in first["left_out"].items() if r not in own}, **skipped}
+    stopped = sum(record["counts"]["left_out"].get(STOPPED, 0) for record in records)
+    left_out |= {STOPPED: stopped} if stopped else {}
     if counts["run"] + sum(left_out.values()) != first["exist"]:
         raise MergeError(
             f"{first['exist']} cells exist, but {counts['run']} were run and {sum(left_out.values())} left out: "

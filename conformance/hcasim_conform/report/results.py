@@ -20,7 +20,9 @@ SCHEMA = Path(__file__).resolve().parents[2] / "schema" / "results.schema.json"
 VERSION = 3
 OUTCOMES = ("pass", "fail", "known", "unexpected", "skipped")
 COMPACT = ("pass", "skipped")  # outcomes of cells that are stored as arrays
-OTHER_SHARDS = "in other shards"  # the reason in counts.left_out that a merge removes
+# Reasons in counts.left_out: one that a merge removes, and one that it adds up.
+OTHER_SHARDS = "in other shards"
+STOPPED = "not run any more: --maxfail"
 
 
 class ResultsError(Exception):

@@ -181,12 +181,13 @@ class GroupRun:
         self.how = how
         self.report = report  # report(cell, result)
         self.complain = complain  # complain(text): faults that belong to no cell
-        self.enough = lambda result: False  # called after each cell: true skips the rest
+        self.enough = lambda cell, result: False  # called after each cell: true skips the rest
+        self.stop = lambda: False  # called before each process: the same
         # a cell waits at most for its completions, its event and a SEND
         self.silence = 2 + 4 * dut.timeout
 
     def run(self):
-        while self.left:
+        while self.left and not self.stop():
             if not self._run_once():
                 return
 
@@ -203,10 +204,9 @@ class GroupRun:
                     process.stalled, current = True, None
                     break
             else:
-                result = self.result(line)
-                done(current, result)
-                current = None
-                if self.enough(result):
+                result, ended, current = self.result(line), current, None
+                done(ended, result)
+                if self.enough(ended, result):
                     process.stalled = True  # do not wait for its end
                     self.left.clear()
                     break

@@ -15,6 +15,7 @@ from hcasim_conform.model.tables import SPEC
 
 MANY = 25000  # above this number, cells that pass have no list of calls
 NAMED = 10  # failing cells named in a test's message
+NOT_RUN = "not run"  # the outcome of a cell that has none, for --maxfail
 
 
 class CellsFailed(Exception):
@@ -78,7 +79,7 @@ class Lacks:
 class Session:
     """The plugin: collects the selected cells, runs them, keeps the outcomes."""
 
-    def __init__(self, selection, dut, bin_dir, jobs, progress, repeat=1):
+    def __init__(self, selection, dut, bin_dir, jobs, progress, repeat=1, maxfail=None):
         self.cells = selection.cells
         self.dut = dut
         self.bin_dir = bin_dir
@@ -86,6 +87,8 @@ class Session:
         self.jobs = jobs if dut.start else 1
         self.progress = progress
         self.repeat = repeat
+        self.maxfail = maxfail
+        self._failing = set()  # ids
         self.how = {"seed": selection.seed, "brief": len(self.cells) > MANY}
         self.faults = []  # faults that belong to no cell
         self.outcomes = {}  # id -> (outcome, Result, reason)
@@ -140,13 +143,35 @@ class Session:
     def _run_group(self, cells):
         try:
             for _ in range(self.repeat):
-                drive.GroupRun(
+                run = drive.GroupRun(
                     self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how
-                ).run()
+                )
+                run.enough, run.stop = self._enough, self._full
+                run.run()
         except Exception as error:  # every cell needs an outcome, even after an error of the suite
             for cell in cells:
                 if cell.id not in self.outcomes:
                     self._decide(cell, drive.failed(f"the suite itself failed: {error!r}"))
+        finally:
+            self._settle_rest(cells)
+
+    def _settle_rest(self, cells):
+        """After --maxfail: cells that were not run, or not as often as they should be."""
+        for cell in (cell for cell in cells if cell.id not in self.outcomes):
+            result = drive.worst(self._results.pop(cell.id, [drive.Result(True)]))
+            if result.passed:
+                self._settle(cell, NOT_RUN, result, None)
+            else:
+                self._decide(cell, result)
+
+    def _full(self):
+        return self.maxfail is not None and len(self._failing) >= self.maxfail
+
+    def _enough(self, cell, result):
+        """The taps may still have to judge the result: they find only more faults."""
+        if self.maxfail is not None and self._outcome(cell, result) == "fail":
+            self._failing.add(cell.id)
+        return self._full()
 
     def _report(self, cell, result):
         if self.repeat > 1:
@@ -157,20 +182,25 @@ class Session:
             result = drive.worst(self._results.pop(cell.id))
         self._decide(cell, result)
 
-    def _decide(self, cell, result):
+    def _outcome(self, cell, result):
         difference = self.dut.difference(cell)
         if difference:
-            outcome = difference.outcome(result)
-        else:
-            outcome = "pass" if result.passed else "fail"
-        explained = difference and outcome in ("known", "unexpected")
-        self._settle(cell, outcome, result, difference.reason if explained else None)
+            return difference.outcome(result)
+        return "pass" if result.passed else "fail"
+
+    def _decide(self, cell, result):
+        outcome = self._outcome(cell, result)
+        if outcome in ("fail", "unexpected"):
+            self._failing.add(cell.id)
+        explained = outcome in ("known", "unexpected")
+        self._settle(cell, outcome, result, self.dut.difference(cell).reason if explained else None)
 
     def _settle(self, cell, outcome, result, reason):
         with self._ready:
             self.outcomes[cell.id] = (outcome, result, reason)
             self._ready.notify_all()
-        self.progress.advance(outcome)
+        if outcome != NOT_RUN:
+            self.progress.advance(outcome)
 
     def wait(self, cell):
         with self._ready:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The table of commands: help, words that are no command, and exit statuses."""
+import contextlib
+import os
+import pty
 import re
 import signal
 import subprocess
@@ -75,6 +78,27 @@ def test_an_interrupted_command():
     command.send_signal(signal.SIGINT)
     assert "Traceback" not in command.communicate()[1]
     assert command.returncode in (exits.OK, exits.SIGNALED + signal.SIGINT)
+
+
+def on_a_terminal(*words, **environment):
+    """What a command shows on one."""
+    ours, its = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", **environment}
+    with subprocess.Popen([HCASIM, *words], stdin=its, stdout=its, stderr=its, env=env) as command:
+        os.close(its)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while part := os.read(ours, 65536):
+                shown += part
+    os.close(ours)
+    assert command.returncode == 0, shown
+    return shown.decode()
+
+
+@pytest.mark.parametrize("variable, colors", [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_no_color(tmp_path, variable, colors):
+    shown = on_a_terminal("conform", "-k", "wr/send/rc/sge/-/signaled", "--out", tmp_path, **variable)
+    assert "1 pass" in shown and bool(re.search(r"\x1b\[[\d;]*3\dm", shown)) == colors
 
 
 def test_exit_statuses_are_documented():

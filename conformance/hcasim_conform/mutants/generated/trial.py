@@ -173,7 +173,7 @@ class Trial:
 
         return take, complain
 
-    def _enough(self, result):
+    def _enough(self, _, result):
         self.stopped = self._late()  # its runner is then ended, which says nothing about the mutant
         return self.stopped or not result.passed
 
