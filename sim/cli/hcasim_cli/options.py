@@ -196,6 +196,12 @@ def parser(build):
         help="use the system's libibverbs instead of the one built here",
     )
     p.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print no notes on programs that do not see the adapters, only errors",
+    )
+    p.add_argument(
         "--name",
         type=machine_name,
         metavar="NAME",
@@ -211,7 +217,7 @@ def check_together(p, options):
     """Options that would have no effect are errors."""
     if options.attach:
         for name, value in vars(options).items():
-            if name not in ("attach", "system_verbs", "command") and value != p.get_default(name):
+            if name not in ("attach", "system_verbs", "quiet", "command") and value != p.get_default(name):
                 option = name.replace("_", "-")
                 p.error(f"--{option} is for a new machine: '{options.attach}', of --attach, runs already")
     if options.no_events and options.trace is None:

@@ -37,6 +37,7 @@ class Machine:
 
     def __init__(self, build, options):
         self.build = build
+        self.quiet = options.quiet
         self.process = None
         self.reported = False
         self.scratch = contextlib.ExitStack()
@@ -94,6 +95,9 @@ class Machine:
             if status == exits.WRONG:  # it has said why
                 raise RunError("", status)
             raise RunError(f"the device process did not start (status {status})")
+        if self.quiet:
+            with open(f"{self.folder}/quiet", "w"):  # the preload library looks for it
+                pass
 
     def end(self):
         """Ends the process and removes its folder; returns its status."""
@@ -208,9 +212,9 @@ class Dependent:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def start_command(build, command, environment, program):
+def start_command(build, command, environment, program, quiet):
     sentence = obstacle(build, program)
-    if sentence:
+    if sentence and not quiet:
         say(sentence)
     try:
         return subprocess.Popen(command, env=environment, preexec_fn=Dependent())
@@ -329,7 +333,7 @@ def run_on(build, folder, machine, options, command):
     forward = Forward()
     program = shutil.which(command[0]) or command[0]
     environment = environment_for(build, folder, options.system_verbs, program)
-    process = start_command(build, command, environment, program)
+    process = start_command(build, command, environment, program, options.quiet)
     forward.to(process)
     status = wait_both(machine, process)
     return status if status >= 0 else exits.SIGNALED - status

@@ -214,13 +214,16 @@ static char *const *amended(char *const *envp, const char *program, struct room 
 
 /* ---- What will not see the machine --------------------------------------------------------------- */
 
-/* One message per program and machine. */
+/* One message per program and machine; with `hcasim run --quiet` none. */
 static bool is_news(const char *path)
 {
 	char mark[PATH_MAX];
 	struct stat st;
 	int fd;
 
+	snprintf(mark, sizeof(mark), "%.4000s/quiet", path_runtime());
+	if (!raw_syscall(SYS_faccessat, AT_FDCWD, mark, F_OK))
+		return false;
 	if (raw_syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0))
 		return false;
 	snprintf(mark, sizeof(mark), "%.4000s/reported-%lx-%lx", path_runtime(), (unsigned long)st.st_dev,

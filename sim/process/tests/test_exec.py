@@ -114,6 +114,14 @@ def test_a_static_program_is_named_once(command):
     assert "busybox' is statically linked" in result.stderr
 
 
+@pytest.mark.parametrize("command", [["busybox", "true"], ["sh", "-c", "busybox true"]], ids=len)
+def test_a_quiet_machine_does_not_name_it(command):
+    result = hcasim_run(*command, options=["--quiet"])
+    assert (result.returncode, result.stderr) == (0, "")
+    result = hcasim_run("/no/such/program", options=["--quiet"])
+    assert result.returncode == 127 and "/no/such/program" in result.stderr
+
+
 def test_a_program_of_another_processor_is_named(program):
     image = bytearray(program.read_bytes())
     image[18:20] = (183).to_bytes(2, "little")  # e_machine: EM_AARCH64
