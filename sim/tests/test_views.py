@@ -343,6 +343,23 @@ def test_bad_files_are_named(small, tmp_path, name):
         assert "Traceback" not in result.stderr and not (tmp_path / "o").exists()
 
 
+def test_a_trace_without_events(tmp_path):
+    result = Machine(options=["--trace", str(tmp_path), "--no-events"]).run("/bin/true")
+    assert result.status == 0, result.output
+    for command in (["stat"], ["timeline", "-o", tmp_path / "o"], ["wave", "-o", tmp_path / "o.vcd"]):
+        result = hcasim(*command, tmp_path)
+        assert result.returncode == 2 and "without --no-events" in result.stderr, result
+    result = hcasim("stat", "--no-events", "--", "/bin/echo", "ran")
+    assert (
+        result.returncode == 2 and not result.stdout and "--no-events leaves out events.log" in result.stderr
+    )
+
+
+def test_a_folder_without_a_trace(tmp_path):
+    result = hcasim("stat", tmp_path)
+    assert result.returncode == 2 and "it is no folder of hcasim run --trace" in result.stderr
+
+
 @pytest.mark.parametrize("where, cause", [("store", "store_credits"), ("cpu", "store_queue")])
 def test_what_waits_for_the_root_port(small, tmp_path, where, cause):
     folder = tmp_path / "t"

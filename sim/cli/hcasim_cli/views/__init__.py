@@ -104,6 +104,8 @@ def stat_main(build, args):
     p = stat_parser(build)
     own = args[: args.index("--")] if "--" in args else args
     options, rest = p.parse_known_args(own)
+    if "--no-events" in rest:
+        p.error("--no-events leaves out events.log, which is what stat reads")
     if "--" in args:
         return stat_of_run(build, options.json, rest + args[args.index("--") :])
     if len(rest) != 1 or rest[0].startswith("-"):

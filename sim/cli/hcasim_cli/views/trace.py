@@ -188,12 +188,21 @@ def sum_up(values, changes):
         values.append((ps, value))
 
 
+def check_folder(folder):
+    if not os.path.isdir(folder):
+        raise TraceError(f"{folder}: {'not a folder' if os.path.exists(folder) else 'does not exist'}")
+    if os.path.exists(f"{folder}/events.log"):
+        return
+    if os.path.exists(f"{folder}/tlp.log"):
+        raise TraceError(f"{folder}: has no events.log: run again with --trace but without --no-events")
+    raise TraceError(f"{folder}: has no events.log: it is no folder of hcasim run --trace")
+
+
 class Trace:
     """The files of one folder."""
 
     def __init__(self, folder):
-        if not os.path.isdir(folder):
-            raise TraceError(f"{folder}: {'not a folder' if os.path.exists(folder) else 'does not exist'}")
+        check_folder(folder)
         events = Events(f"{folder}/events.log")
         self.folder = folder
         self.hcas = events.of["head"][0].hcas
