@@ -82,6 +82,10 @@ def check(path, data):
             raise DataError(f"{path}: run.{min(wrong)}: is not for program {program} ({row.series} {row.at})")
     if dma and not all({"traffic", "size"} <= set(row.run) for row in rows_of(data)):
         raise DataError(f"{path}: run.traffic, run.size: missing; program dma needs both")
+    for row in rows_of(data):
+        if len(row.published) == 2 and row.published[0] > row.published[1]:
+            low, high = row.published
+            raise DataError(f"{path}: published: {low} is not below {high} ({row.series} {row.at})")
     published = [row for series in data["series"] for row in series["rows"] if "published" in row]
     for key in ("source", "within"):
         if published and key not in data:

@@ -359,6 +359,10 @@ def test_sensitivity(tmp_path):
             {"series": [{"name": "x", "rows": [{"at": 8, "published": 0, "use": "check"}]}]},
             "series.0.rows.0.published: 0 is",
         ),
+        (
+            {"series": [{"name": "x", "rows": [{"at": 8, "published": [2, 1], "use": "check"}]}]},
+            "published: 2 is not below 1 (x 8)",
+        ),
         ({"series": [{"name": "x", "rows": [{"at": 8, "published": 3}]}]}, "'use' is a dependency of"),
         ({"run": {"mtu": 256}}, "run.mtu: is not for program dma (read 64)"),
         ({"program": "verbs"}, "run.traffic: is not for program verbs (read 64)"),
