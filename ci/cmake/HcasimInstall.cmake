@@ -52,11 +52,11 @@ set(libraries hcasim_preload hcasim_preload_virtual)
 set_target_properties(hcasim-conform-runner hcasim-experiment PROPERTIES INSTALL_RPATH "${rdma_core_rpath}")
 install(TARGETS ${programs} ${libraries} RUNTIME DESTINATION ${private}/bin LIBRARY DESTINATION ${private}/lib COMPONENT hcasim)
 add_custom_target(installable)
-add_dependencies(installable ${programs} ${libraries} hcasim-reproduce hcasim_share)
+add_dependencies(installable ${programs} ${libraries} hcasim-reproduce hcasim_man)
 install(PROGRAMS ${HCASIM_BIN}/hcasim DESTINATION ${private}/bin COMPONENT hcasim)
 install(PROGRAMS sim/cli/wrappers/rdma DESTINATION ${private}/libexec/hcasim COMPONENT hcasim)
 install(FILES ${CMAKE_BINARY_DIR}/spec/profile.schema.json DESTINATION ${private}/spec COMPONENT hcasim)
-install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT hcasim) # manual pages
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT hcasim) # manual pages, completion
 
 # Links: from the bin folder of the prefix, and to the providers, which are where libibverbs looks for them.
 function(hcasim_install_link folder name target)
