@@ -360,7 +360,15 @@ def test_sensitivity(tmp_path):
             "series.0.rows.0.published: 0 is",
         ),
         (
-            {"series": [{"name": "x", "rows": [{"at": 8, "published": [2, 1], "use": "check"}]}]},
+            {
+                "series": [
+                    {
+                        "name": "x",
+                        "run": {"traffic": "read_latency"},
+                        "rows": [{"at": 8, "published": [2, 1], "use": "check"}],
+                    }
+                ]
+            },
             "published: 2 is not below 1 (x 8)",
         ),
         ({"series": [{"name": "x", "rows": [{"at": 8, "published": 3}]}]}, "'use' is a dependency of"),
