@@ -40,7 +40,7 @@ def run_program(command, rows, lines):
 
 def measure_dma(build, rows, profile):
     lines = [f"{row.run['traffic']} {row.run['size']}" for row in rows]
-    for row, line in zip(rows, run_program([f"{build.build}/bin/hcasim-dma", profile], rows, lines)):
+    for row, line in zip(rows, run_program([build.program("hcasim-dma"), profile], rows, lines)):
         row.model = float(line)
 
 
@@ -80,7 +80,7 @@ def measure_verbs(build, rows, profile, wire_gbps):
     with tempfile.TemporaryDirectory(prefix="hcasim-calibrate-") as folder:
         if traced:
             command += ["--trace", folder, "--no-events"]
-        lines = run_program([*command, "--", f"{build.build}/bin/hcasim-experiment"], rows, text)
+        lines = run_program([*command, "--", build.program("hcasim-experiment")], rows, text)
         records = trace.load(f"{folder}/tlp.log") if traced else []
     for row, p, line in zip(rows, points, lines):
         start, end, each = map(float, line.split())

@@ -7,6 +7,7 @@ in both.
 import json
 import os
 import subprocess
+import sys
 
 
 def load(folder):
@@ -67,7 +68,27 @@ class Build:
 
     @property
     def replay_program(self):
-        return f"{self.build}/bin/hcasim-replay"
+        return self.program("hcasim-replay")
+
+    def program(self, name):
+        return self._made(f"{self.build}/bin/{name}", name)
+
+    def engine(self, name):
+        """The file of a send engine; rtl:small is rtl-small.so."""
+        plain = name.replace(":", "-", 1)
+        return self._made(f"{self.engines}/{plain}.so", f"engine-{plain}")
+
+    def _made(self, path, target):
+        """The path of a part. In a build folder, one that the target `hcasim` does not have is built at its first use."""
+        if not os.path.exists(path) and os.path.exists(f"{self.build}/CMakeCache.txt"):
+            print(f"hcasim: building {target}, once", file=sys.stderr, flush=True)
+            command = ["cmake", "--build", self.build, "--target", target]
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            )
+            if done.returncode:
+                print("\n".join(done.stdout.splitlines()[-20:]), file=sys.stderr)
+        return path
 
     @property
     def preload(self):

@@ -31,7 +31,7 @@ def line_of(mix):
 def measure(build, mixes, profile, engine):
     """{name: result} of bin/hcasim-calibrate."""
     result = subprocess.run(
-        [f"{build.build}/bin/hcasim-calibrate", profile, engine],
+        [build.program("hcasim-calibrate"), profile, engine],
         input="".join(f"{line_of(mix)}\n" for mix in mixes),
         env=dict(os.environ, SYSTEMC_DISABLE_COPYRIGHT_MESSAGE="1"),
         capture_output=True,
@@ -252,7 +252,7 @@ def main(build, args):
     p = parser(build)
     options = p.parse_args(args)
     try:
-        engine = engine_in(build.engines)(options.against)
+        engine = engine_in(build)(options.against)
         if engine == "c" or engine.startswith("lockstep"):
             p.error(f"--against '{options.against}' counts no cycles of its own")
         run(build, options, engine)

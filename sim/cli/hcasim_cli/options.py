@@ -77,7 +77,10 @@ def engine_names(folder):
     return ["c", *sorted(name[: -len(".so")].replace("-", ":", 1) for name in files if name.endswith(".so"))]
 
 
-def engine_in(folder):
+RTL = ("rtl", "rtl:checked", "rtl:small")  # not built for ci/demo
+
+
+def engine_in(build):
     """As hcasim-device expects it: c, the path of a shared library, or lockstep: and one of these."""
 
     def single(value):
@@ -87,12 +90,15 @@ def engine_in(folder):
             if not os.path.isfile(value):
                 raise argparse.ArgumentTypeError(f"there is no file '{value}'")
             return os.path.abspath(value)
-        if value not in engine_names(folder):
-            names = ", ".join(engine_names(folder))
+        if value in RTL:
+            build.engine(value)
+        names = engine_names(build.engines)
+        if value not in names:
+            hint = " (it is built with Verilator: ci/setup test)" if value in RTL else ""
             raise argparse.ArgumentTypeError(
-                f"'{value}' is unknown; available: {names}, lockstep, lockstep:NAME, or the path of a shared library"
+                f"'{value}' is unknown{hint}; available: {', '.join(names)}, lockstep, lockstep:NAME, or the path of a shared library"
             )
-        return f"{folder}/{value.replace(':', '-', 1)}.so"
+        return build.engine(value)
 
     def check(value):
         pair, _, second = value.partition(":")
@@ -173,7 +179,7 @@ def parser(build):
     )
     p.add_argument(
         "--engine",
-        type=engine_in(build.engines),
+        type=engine_in(build),
         default="c",
         metavar="NAME|FILE",
         help=f"send engine: {', '.join(engine_names(build.engines))} or a shared library; lockstep:NAME: the C engine "

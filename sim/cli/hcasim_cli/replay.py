@@ -19,7 +19,7 @@ def parser(build):
     p.add_argument("files", nargs="+", metavar="FILE", help="records")
     p.add_argument(
         "--engine",
-        type=engine_in(build.engines),
+        type=engine_in(build),
         default="c",
         metavar="NAME|FILE",
         help=f"send engine: {', '.join(engine_names(build.engines))}, a shared library, or lockstep:NAME (default: c)",
