@@ -30,25 +30,23 @@ def find_program(name, hint):
     return Path(path)
 
 
-FETCH, FETCHED = REPO / "ci" / "linux-fetch", REPO / "build" / "linux"
-
-
-def fetch():
-    """In a checkout, the first use fetches the kernel."""
-    if FETCH.exists() and not FETCHED.exists():
+def fetched():
+    """The folder of ci/linux-fetch. In a checkout, the first use calls it."""
+    program, folder = REPO / "ci" / "linux-fetch", REPO / "build" / "linux"
+    if program.exists() and not folder.exists():
         print("soft-roce: fetching Debian's kernel (70 MB, once)", file=sys.stderr, flush=True)
-        subprocess.run([FETCH, FETCHED], check=False, stdout=sys.stderr)
+        subprocess.run([program, folder], check=False, stdout=sys.stderr)
+    return folder
 
 
 class Kernel:
     """A kernel image and its modules, unpacked by ci/linux-fetch or installed."""
 
     def __init__(self):
-        places = [os.environ.get("HCASIM_LINUX"), FETCHED, "/"]
-        if not places[0]:
-            fetch()
-        found = [k for p in places if p for k in sorted(Path(p).glob("boot/vmlinuz-*-amd64"))]
-        for image in reversed(found) if not places[0] else found:
+        given = os.environ.get("HCASIM_LINUX")
+        places = [given] if given else [fetched(), "/"]
+        found = [k for p in places for k in sorted(Path(p).glob("boot/vmlinuz-*-amd64"))]
+        for image in found if given else reversed(found):
             self.image = image
             self.release = image.name.removeprefix("vmlinuz-")
             self.modules = image.parents[1] / "lib" / "modules" / self.release
