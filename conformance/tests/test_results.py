@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import records
 
-from hcasim_conform import commands
+from hcasim_conform import cli
 from hcasim_conform.report import junit
 from hcasim_conform.report import results
 from hcasim_conform.run import versions
@@ -142,10 +142,10 @@ def test_a_baseline_of_an_earlier_version_is_a_gate(path, tmp_path, capsys):
     """Unchanged cells are no difference; a cell that fails since then is one."""
     now = results.load(path)
     results.write_json(now, tmp_path / "results.json")
-    assert commands.diff_runs([path, tmp_path]) == 0
+    assert cli.main(None, ["--diff", str(path), str(tmp_path)]) == 0
     now["cells"][0].update(outcome="fail", faults=["wrong"])
     results.write_json(now, tmp_path / "results.json")
-    assert commands.diff_runs([path, tmp_path]) == 1
+    assert cli.main(None, ["--diff", str(path), str(tmp_path)]) == 1
     assert f"worse  {now['cells'][0]['id']}: pass -> fail: wrong" in capsys.readouterr().out
 
 
