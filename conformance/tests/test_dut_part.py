@@ -12,7 +12,7 @@ DUTS = [("soft-roce", 16, 125, 125), ("mlx5", 8, 1000, 700), ("rxe", 4, 1000, 50
 # Two device families on one wire: one of these at a time. 5 and 7 have no factor in common with their number, so that
 # each part has its turn.
 MIXED = [
-    ("native-mlx5", 7, 2500, 2),
+    ("native-mlx5", 7, 2500, 0),
     ("native-rxe", 1, 6000, 5),
     ("mlx5-native", 7, 1200, 800),
     ("mlx5-rxe", 5, 500, 350),
