@@ -79,7 +79,7 @@ void test_copy_from_bad_memory(void)
 	mprotect(mem + PAGE, PAGE, PROT_NONE);
 	memset(mem, 0x5c, PAGE);
 	sigaction(SIGSEGV, &act, &old);
-	for (unsigned int readable = 8; readable <= 16; readable += 8) {
+	for (volatile unsigned int readable = 8; readable <= 16; readable += 8) {
 		if (!sigsetjmp(env, 1)) {
 			copy(page, mem + PAGE - readable);
 			CU_FAIL("no fault");
