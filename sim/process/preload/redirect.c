@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* libc's functions that take a path, or query a descriptor, redirected into the simulated machine. */
+#undef _FORTIFY_SOURCE
 #define _FORTIFY_SOURCE 0 /* the checked variants are defined here, too */
 #include <errno.h>
 #include <fcntl.h>
