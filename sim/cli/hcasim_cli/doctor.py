@@ -115,6 +115,11 @@ def memory_error():
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def passes_memory():
+    """Whether a program can open its own memory, to give the descriptor to the device."""
+    return os.access("/proc/self/mem", os.R_OK | os.W_OK)
+
+
 def memory():
     scope, error = ptrace_scope(), memory_error()
     text = (
@@ -122,6 +127,8 @@ def memory():
     )
     if not error:
         return Check("memory", OK, text)
+    if passes_memory():
+        return Check("memory", NOTE, f"{text}; programs pass a descriptor of /proc/self/mem instead")
     if scope > 1:
         return Check(
             "memory", PROBLEM, text, "sysctl kernel.yama.ptrace_scope=1, or give the capability SYS_PTRACE"

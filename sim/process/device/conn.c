@@ -2,6 +2,7 @@
 /* Control connections: requests of applications, and their MMIO rings. */
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -145,11 +147,24 @@ static int64_t probe(struct conn *c, const struct proto_req *req)
 {
 	struct hca_dma_seg seg = {req->hello.probe, sizeof(uint64_t), 0};
 	uint64_t image;
-	int ret = usermem_read(c->pid, &seg, 1, &image);
+	int ret = usermem_read(c->pid, c->mem, &seg, 1, &image);
 
 	if (ret || image != req->hello.image)
 		return -EPERM;
 	return 0;
+}
+
+/* The process has passed its /proc/self/mem, since the probe without it has failed. */
+static void keep_mem(struct conn *c)
+{
+	if (c->mem < 0 || c->mm->mem >= 0)
+		return;
+	c->mm->mem = c->mem;
+	c->mem = -1;
+	if (!c->server->mem_said)
+		fprintf(stderr, "hcasim-device: process_vm_readv is refused here: programs pass a descriptor "
+				"of /proc/self/mem instead\n");
+	c->server->mem_said = true;
 }
 
 static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answer *a)
@@ -166,6 +181,7 @@ static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answ
 	c->mm = mm_get(c->server, c->pid, req->hello.image);
 	if (!c->mm)
 		return -ENOMEM;
+	keep_mem(c);
 	parent = req->hello.parent ? mm_of_image(c->server, req->hello.parent) : NULL;
 	if (parent && LIST_EMPTY(&c->mm->all_grants))
 		mm_inherit(c->mm, parent);
@@ -397,14 +413,45 @@ static void take_request(struct conn *c, const struct proto_req *req)
 	conn_answer(c, req);
 }
 
+static bool is_in_proc(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* A program may pass its /proc/self/mem with HELLO. Other descriptors are closed. */
+static void take_descriptors(struct conn *c, const struct cmsghdr *h)
+{
+	size_t n = h->cmsg_type == SCM_RIGHTS ? (h->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+	int fds[2];
+
+	memcpy(fds, CMSG_DATA(h), n * sizeof(int));
+	for (size_t i = 0; i < n; i++) {
+		if (c->mm || c->mem >= 0 || !is_in_proc(fds[i]))
+			close(fds[i]);
+		else
+			c->mem = fds[i];
+	}
+}
+
 void conn_serve(struct conn *c)
 {
 	union { /* one byte more, to detect long messages */
 		struct proto_req req;
 		char bytes[sizeof(struct proto_req) + 1];
 	} in;
-	ssize_t n = recv(c->fd, &in, sizeof(in), MSG_DONTWAIT);
+	union { /* room for two: CMSG_SPACE() is a multiple of 8 */
+		struct cmsghdr hdr;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {&in, sizeof(in)};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
+	if (n >= 0 && CMSG_FIRSTHDR(&msg))
+		take_descriptors(c, CMSG_FIRSTHDR(&msg));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	server_wake(c->server, c);
@@ -458,6 +505,7 @@ void conn_accept(struct server *s, int listener)
 	c->server = s;
 	c->fd = fd;
 	c->pid = peer.pid;
+	c->mem = -1;
 	LIST_INSERT_HEAD(&s->conns, c, link);
 }
 
@@ -471,6 +519,8 @@ void conn_close(struct conn *c)
 	if (c->awake)
 		LIST_REMOVE(c, awake_link);
 	close(c->fd);
+	if (c->mem >= 0)
+		close(c->mem);
 	if (c->ring) {
 		cpus_release(c->server, c->ring);
 		shared_ring_put(c->ring);

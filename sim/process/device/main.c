@@ -234,7 +234,7 @@ static int mem_read(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, ui
 		return dmabuf_move(ctx, pasid, seg, nseg, buf, false);
 	if (mm->dead)
 		return -EFAULT;
-	return dma_status(ctx, mm, usermem_read(mm->pid, seg, nseg, buf));
+	return dma_status(ctx, mm, usermem_read(mm->pid, mm->mem, seg, nseg, buf));
 }
 
 static int mem_write(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf)
@@ -245,7 +245,7 @@ static int mem_write(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, u
 		return dmabuf_move(ctx, pasid, seg, nseg, (uint8_t *)buf, true);
 	if (mm->dead)
 		return -EFAULT;
-	return dma_status(ctx, mm, usermem_write(mm->pid, seg, nseg, buf));
+	return dma_status(ctx, mm, usermem_write(mm->pid, mm->mem, seg, nseg, buf));
 }
 
 static void irq(void *ctx, unsigned int hca, unsigned int vector)

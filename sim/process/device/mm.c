@@ -40,6 +40,7 @@ struct mm *mm_get(struct server *s, pid_t pid, uint64_t image)
 	mm->server = s;
 	mm->pasid = ++s->last_pasid; /* 0 is the kernel's */
 	mm->pid = pid;
+	mm->mem = -1;
 	mm->image = image;
 	mm->refs = 1;
 	mm->task = (struct task){.pasid = mm->pasid, .pid = pid, .ops = &usermem_task_ops};
@@ -71,6 +72,9 @@ void mm_dead(struct mm *mm)
 	if (mm->pidfd >= 0)
 		close(mm->pidfd);
 	mm->pidfd = -1;
+	if (mm->mem >= 0)
+		close(mm->mem);
+	mm->mem = -1;
 }
 
 static void drop_grant(struct mm *mm, struct grant *g)

@@ -58,6 +58,7 @@ struct mm {
 	uint32_t pasid;
 	pid_t pid;
 	int pidfd; /* -1: none (the process is dead, or the kernel has no pidfds) */
+	int mem;   /* descriptor of its /proc/self/mem; -1: process_vm_readv and process_vm_writev work */
 	bool dead; /* exited, or has executed another program */
 	uint64_t image;
 	unsigned int refs;
@@ -84,9 +85,9 @@ bool mm_may_access(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, u
 /* ---- usermem.c: reaching into applications --------------------------------------------------------- */
 
 extern const struct task_ops usermem_task_ops;
-/* 0 or -EFAULT; -EPERM if the system forbids it altogether. */
-int usermem_read(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
-int usermem_write(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
+/* `mem`: as in struct mm. 0 or -EFAULT; -EPERM if the system forbids it altogether. */
+int usermem_read(pid_t pid, int mem, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
+int usermem_write(pid_t pid, int mem, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
 
 /* The address space of a task. */
 static inline struct mm *mm_of_task(struct task *t)
@@ -135,6 +136,7 @@ struct conn {
 	struct server *server;
 	int fd;
 	pid_t pid;
+	int mem;                  /* descriptor that came with a request before HELLO has succeeded; -1: none */
 	struct mm *mm;            /* NULL before HELLO */
 	struct shared_ring *ring; /* NULL before HELLO */
 };
@@ -218,6 +220,7 @@ struct server {
 	unsigned int long_runs;
 	hca_ps asleep_at; /* all threads sleep from here on, and from `wall` on */
 	bool perm_said;   /* the message about forbidden memory access */
+	bool mem_said;    /* the message about /proc/self/mem */
 };
 
 /* Polls its ring from now on, until it has been empty for long. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Memory of applications, by process_vm_readv and process_vm_writev, several pieces per call. */
+/*
+ * Memory of applications, by process_vm_readv and process_vm_writev, several pieces per call. Where the system refuses
+ * these calls, the application passes a descriptor of its /proc/self/mem.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,16 +20,13 @@
 
 #define MAX_PIECES 1024 /* IOV_MAX */
 
-typedef ssize_t transfer_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long,
-			    unsigned long);
-
 static int fault_of(int err)
 {
 	return err == EPERM || err == ENOSYS ? -EPERM : -EFAULT;
 }
 
 /* The kernel stops at the first byte that it cannot copy: a short count means a fault. */
-static int transfer(transfer_fn *fn, pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, uint8_t *buf)
+static int through_calls(pid_t pid, bool write, const struct hca_dma_seg *seg, uint32_t nseg, uint8_t *buf)
 {
 	static struct iovec remote[MAX_PIECES];
 	struct iovec local;
@@ -42,7 +42,8 @@ static int transfer(transfer_fn *fn, pid_t pid, const struct hca_dma_seg *seg, u
 			remote[i].iov_len = seg[i].len;
 			local.iov_len += seg[i].len;
 		}
-		moved = fn(pid, &local, 1, remote, n, 0);
+		moved = write ? process_vm_writev(pid, &local, 1, remote, n, 0)
+			      : process_vm_readv(pid, &local, 1, remote, n, 0);
 		if (moved < 0)
 			return fault_of(errno);
 		if ((size_t)moved != local.iov_len)
@@ -54,43 +55,34 @@ static int transfer(transfer_fn *fn, pid_t pid, const struct hca_dma_seg *seg, u
 	return 0;
 }
 
-int usermem_read(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf)
+static int through_file(int mem, bool write, const struct hca_dma_seg *seg, uint32_t nseg, uint8_t *buf)
 {
-	return transfer(process_vm_readv, pid, seg, nseg, buf);
-}
+	ssize_t moved;
 
-int usermem_write(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf)
-{
-	return transfer(process_vm_writev, pid, seg, nseg, (uint8_t *)buf);
-}
-
-/* Long ones exceed a segment's 32 bits. */
-#define SEG_MAX (1u << 30)
-
-static int copy(struct task *t, transfer_fn *fn, uint8_t *buf, uint64_t addr, size_t len)
-{
-	if (mm_of_task(t)->dead)
-		return -EFAULT;
-	while (len) {
-		struct hca_dma_seg seg = {addr, len < SEG_MAX ? (uint32_t)len : SEG_MAX, 0};
-
-		if (transfer(fn, t->pid, &seg, 1, buf))
+	for (; nseg; nseg--, buf += seg++->len) {
+		moved = write ? pwrite(mem, buf, seg->len, (off_t)seg->addr)
+			      : pread(mem, buf, seg->len, (off_t)seg->addr);
+		if (moved < 0 || (size_t)moved != seg->len)
 			return -EFAULT;
-		buf += seg.len;
-		addr += seg.len;
-		len -= seg.len;
 	}
 	return 0;
 }
 
-static int copy_from_user(struct task *t, void *dst, uint64_t src, size_t len)
+static int transfer(pid_t pid, int mem, bool write, const struct hca_dma_seg *seg, uint32_t nseg,
+		    uint8_t *buf)
 {
-	return copy(t, process_vm_readv, dst, src, len);
+	return mem >= 0 ? through_file(mem, write, seg, nseg, buf)
+			: through_calls(pid, write, seg, nseg, buf);
 }
 
-static int copy_to_user(struct task *t, uint64_t dst, const void *src, size_t len)
+int usermem_read(pid_t pid, int mem, const struct hca_dma_seg *seg, uint32_t nseg, void *buf)
 {
-	return copy(t, process_vm_writev, (uint8_t *)src, dst, len);
+	return transfer(pid, mem, false, seg, nseg, buf);
+}
+
+int usermem_write(pid_t pid, int mem, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf)
+{
+	return transfer(pid, mem, true, seg, nseg, (uint8_t *)buf);
 }
 
 static int open_proc(struct task *t, const char *what)
@@ -212,6 +204,38 @@ static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
 		walk_file(&w, fd);
 	close(fd);
 	return w.result ? -EFAULT : 0;
+}
+
+/* Long ones exceed a segment's 32 bits. */
+#define SEG_MAX (1u << 30)
+
+static int copy(struct task *t, bool write, uint8_t *buf, uint64_t addr, size_t len)
+{
+	const struct mm *mm = mm_of_task(t);
+
+	/* /proc/PID/mem ignores the pages' rights, which the calls and the kernel do not. */
+	if (mm->dead || (mm->mem >= 0 && pin_check(t, addr, len, write)))
+		return -EFAULT;
+	while (len) {
+		struct hca_dma_seg seg = {addr, len < SEG_MAX ? (uint32_t)len : SEG_MAX, 0};
+
+		if (transfer(t->pid, mm->mem, write, &seg, 1, buf))
+			return -EFAULT;
+		buf += seg.len;
+		addr += seg.len;
+		len -= seg.len;
+	}
+	return 0;
+}
+
+static int copy_from_user(struct task *t, void *dst, uint64_t src, size_t len)
+{
+	return copy(t, false, dst, src, len);
+}
+
+static int copy_to_user(struct task *t, uint64_t dst, const void *src, size_t len)
+{
+	return copy(t, true, (uint8_t *)src, dst, len);
 }
 
 static int resident(struct task *t, uint64_t addr, uint32_t pages, uint8_t *out)

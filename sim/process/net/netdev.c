@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <string.h>
@@ -19,22 +20,41 @@
 #include "process/net/ethtool.h"
 #include "process/net/netif.h"
 
+/* The system may refuse the calls that access a process's memory. */
+static bool copy_through_pipe(const void *from, void *to, size_t size)
+{
+	int fds[2];
+	bool done;
+
+	if (raw_syscall(SYS_pipe2, fds, O_CLOEXEC | O_NONBLOCK))
+		return false;
+	done = raw_syscall(SYS_write, fds[1], from, size) == (ssize_t)size &&
+	       raw_syscall(SYS_read, fds[0], to, size) == (ssize_t)size;
+	raw_syscall(SYS_close, fds[0]);
+	raw_syscall(SYS_close, fds[1]);
+	return done;
+}
+
 /* Accesses the caller's memory as the kernel does: a bad address is an error, not a signal. */
-static bool copy(long call, void *own, void *user, size_t size)
+static bool copy(bool put, void *own, void *user, size_t size)
 {
 	struct iovec mine = {own, size}, theirs = {user, size};
+	long n = raw_syscall(put ? SYS_process_vm_writev : SYS_process_vm_readv, getpid(), &mine, 1, &theirs,
+			     1, 0);
 
-	return raw_syscall(call, getpid(), &mine, 1, &theirs, 1, 0) == (ssize_t)size;
+	if (n < 0 && errno != EFAULT)
+		return put ? copy_through_pipe(own, user, size) : copy_through_pipe(user, own, size);
+	return n == (ssize_t)size;
 }
 
 bool netdev_get(void *own, const void *user, size_t size)
 {
-	return copy(SYS_process_vm_readv, own, (void *)user, size);
+	return copy(false, own, (void *)user, size);
 }
 
 bool netdev_put(const void *own, void *user, size_t size)
 {
-	return copy(SYS_process_vm_writev, (void *)own, user, size);
+	return copy(true, (void *)own, user, size);
 }
 
 static bool is_socket(int fd)

@@ -138,15 +138,28 @@ static bool receive(int fd, struct proto_reply *reply, int fds[PROTO_MAX_FDS])
 	return true;
 }
 
-static bool exchange(int fd, struct proto_req *req, struct proto_reply *reply, int fds[PROTO_MAX_FDS])
+/* `give`: a descriptor that goes with the request, or -1. */
+static bool exchange(int fd, struct proto_req *req, int give, struct proto_reply *reply,
+		     int fds[PROTO_MAX_FDS])
 {
+	union {
+		struct cmsghdr hdr;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.hdr = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+	struct iovec iov = {req, sizeof(*req)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t n;
 
 	req->magic = PROTO_MAGIC;
 	req->version = PROTO_VERSION;
 	req->thread = (uint32_t)raw_syscall(SYS_gettid);
+	if (give >= 0) {
+		memcpy(CMSG_DATA(&control.hdr), &give, sizeof(give));
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+	}
 	do {
-		n = raw_syscall(SYS_sendto, fd, req, sizeof(*req), MSG_NOSIGNAL, NULL, 0);
+		n = raw_syscall(SYS_sendmsg, fd, &msg, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
 	/* A refused connection has its answer before the first request. */
 	return (n == sizeof(*req) || errno == EPIPE) && receive(fd, reply, fds);
@@ -166,7 +179,8 @@ static void refuse(int64_t err)
 		say("hcasim: the device process has no memory for one more program\n");
 	else
 		say("hcasim: the device process may not read this process's memory (process_vm_readv is "
-		    "refused). Set kernel.yama.ptrace_scope to 0 or 1; in a container, allow "
+		    "refused, and so is /proc/self/mem). Set kernel.yama.ptrace_scope to 0 or 1; in a "
+		    "container, allow "
 		    "process_vm_readv and process_vm_writev in its seccomp profile (or add the "
 		    "capability SYS_PTRACE, which it takes in any case where the program is another "
 		    "user's)\n");
@@ -183,6 +197,18 @@ static void drop_connection(void)
 	client.fd = -1;
 }
 
+/* Where process_vm_readv is refused: with a descriptor of this process's memory. */
+static bool exchange_with_mem(int fd, struct proto_req *req, struct proto_reply *reply,
+			      int fds[PROTO_MAX_FDS])
+{
+	int mem = (int)raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC);
+	bool done = mem < 0 || exchange(fd, req, mem, reply, fds);
+
+	if (mem >= 0)
+		raw_syscall(SYS_close, mem);
+	return done;
+}
+
 static int64_t hello(int fd)
 {
 	struct proto_req req = {.op = PROTO_HELLO};
@@ -195,7 +221,9 @@ static int64_t hello(int fd)
 	req.hello.image = client.image;
 	req.hello.parent = client.parent;
 	req.hello.probe = (uintptr_t)&client.image;
-	if (!exchange(fd, &req, &reply, fds))
+	if (!exchange(fd, &req, -1, &reply, fds))
+		return -EIO;
+	if (reply.ret == -EPERM && !exchange_with_mem(fd, &req, &reply, fds))
 		return -EIO;
 	if (reply.ret < 0 || reply.nfds != 1) {
 		refuse(reply.ret);
@@ -247,7 +275,7 @@ int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PR
 
 	lock(&mask);
 	ret = need_connection();
-	if (!ret && !exchange(client.fd, req, reply, fds)) {
+	if (!ret && !exchange(client.fd, req, -1, reply, fds)) {
 		atomic_store(&client.dead, true);
 		ret = -EIO;
 	}

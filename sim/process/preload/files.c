@@ -74,11 +74,8 @@ static int64_t install(struct proto_reply *reply, const int *fds)
 {
 	for (unsigned int i = 0; i < reply->nfds; i++) {
 		int64_t number = fds[i];
-		struct iovec from = {&number, reply->install[i].size};
-		struct iovec to = {(void *)(uintptr_t)reply->install[i].uaddr, reply->install[i].size};
 
-		if (raw_syscall(SYS_process_vm_writev, getpid(), &from, 1, &to, 1, 0) !=
-		    (ssize_t)from.iov_len)
+		if (!netdev_put(&number, (void *)(uintptr_t)reply->install[i].uaddr, reply->install[i].size))
 			return -EFAULT;
 	}
 	return reply->ret;
