@@ -136,8 +136,8 @@ struct conn {
 	struct server *server;
 	int fd;
 	pid_t pid;
-	int mem;                  /* descriptor that came with a request before HELLO has succeeded; -1: none */
-	struct mm *mm;            /* NULL before HELLO */
+	int mem;       /* descriptor that came with a request before HELLO has succeeded; -1: none */
+	struct mm *mm; /* NULL before HELLO */
 	struct shared_ring *ring; /* NULL before HELLO */
 };
 
