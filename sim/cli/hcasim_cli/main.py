@@ -76,6 +76,12 @@ def main(build, argv=None):
     sys.stdout.reconfigure(line_buffering=True)  # a pipe or a log gets each line at once
     try:
         return dispatch(build, sys.argv[1:] if argv is None else argv)
+    except ModuleNotFoundError as error:
+        print(
+            f"hcasim: the Python module {error.name} is missing: hcasim doctor says what to install",
+            file=sys.stderr,
+        )
+        return exits.WRONG
     except KeyboardInterrupt:
         return exits.SIGNALED + signal.SIGINT
     except BrokenPipeError:

@@ -80,6 +80,13 @@ def test_an_interrupted_command():
     assert command.returncode in (exits.OK, exits.SIGNALED + signal.SIGINT)
 
 
+def test_a_missing_module_is_named(tmp_path):
+    (tmp_path / "rich.py").write_text("raise ModuleNotFoundError(name='rich')\n")
+    result = hcasim("conform", "--list", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert result.returncode == exits.WRONG
+    assert result.stderr == "hcasim: the Python module rich is missing: hcasim doctor says what to install\n"
+
+
 def on_a_terminal(*words, **environment):
     """What a command shows on one."""
     ours, its = pty.openpty()

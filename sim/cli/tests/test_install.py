@@ -107,6 +107,11 @@ def test_the_other_commands(copy):
     copy.run("hcasim", "replay", "r")
     copy.run("hcasim", "timeline", "t", "-o", "t.json")
     assert "run and hcasim conform work" in copy.run("hcasim", "doctor")
+    assert "mlx5-44\n" in copy.run("hcasim", "__complete", "conform", "--dut", "")
+    assert copy.run("hcasim", "__complete", "conform", "-k", "suite/state/rc/abrupt-d").count("\n") > 1
+    assert "HCASIM-DUT(5)" in copy.run("man", "-M", str(copy.prefix / "share/man"), "hcasim-dut")
+    refused = "hcasim conform mutants; test $? = 2"
+    assert "not in an installed copy" in copy.run("sh", "-c", refused)
     assert "2 rows fitted" in copy.run("hcasim", "calibrate", "-k", "dma-read-latency")
 
 
