@@ -66,8 +66,8 @@ def _counts(records, names, cells):
             )
     counts = count(cells)
     skipped = counts["left_out"]
-    own = {OTHER_SHARDS, STOPPED, *skipped}
-    left_out = {**{r: n for r, n in first["left_out"].items() if r not in own}, **skipped}
+    whole = {r: n for r, n in first["left_out"].items() if r != OTHER_SHARDS and r not in skipped}
+    left_out = {**whole, **skipped}
     stopped = sum(record["counts"]["left_out"].get(STOPPED, 0) for record in records)
     left_out |= {STOPPED: stopped} if stopped else {}
     if counts["run"] + sum(left_out.values()) != first["exist"]:
