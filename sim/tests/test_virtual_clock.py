@@ -44,7 +44,9 @@ def last(folder):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("arguments", [[], ["threads"], ["shared"]], ids=["one", "four", "shared"])
+@pytest.mark.parametrize(
+    "arguments", [[], ["threads"], ["shared"], ["compute"]], ids=["one", "four", "shared", "compute"]
+)
 def test_threads(tmp_path, arguments):
     for name in ("idle", "again", "loaded"):
         with load() if name == "loaded" else contextlib.nullcontext():

@@ -3,11 +3,13 @@
  * A program of one thread that drives both ends of a connection, for the virtual clock: accesses and polls in an order
  * that depends on what it finds in memory. "ping_pong": only one after the other. "threads": four threads, each with a
  * context and a connection of its own. "shared": four threads that share a queue pair, a CQ and what they count.
- * "burst": posts many, and prints how long the adapter says that took, in ps.
+ * "burst": posts many, and prints how long the adapter says that took, in ps. "compute": long without an access before
+ * the first WRITE, as a program that fills its buffers, then shorter between accesses.
  */
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <time.h>
 
 #include "link.h"
 
@@ -24,8 +26,16 @@ static void ping_pong(const struct pair *p)
 	}
 }
 
+static void compute(clock_t ms)
+{
+	const clock_t end = clock() + ms * (CLOCKS_PER_SEC / 1000);
+
+	while (ms && clock() < end)
+		;
+}
+
 /* A new one for each that is found; what is found in one poll depends on when it looks. */
-static void keep_full(const struct pair *p)
+static void keep_full(const struct pair *p, clock_t compute_ms)
 {
 	uint32_t posted = 0, done = 0;
 	uint64_t id;
@@ -33,6 +43,7 @@ static void keep_full(const struct pair *p)
 	while (done < ROUNDS * 4) {
 		while (posted < ROUNDS * 4 && posted - done < BATCH)
 			pair_post_write(p, posted++, 64);
+		compute(compute_ms);
 		while (link_poll(p->cq[0], &id))
 			done++;
 		/* A program that looks elsewhere in between. */
@@ -80,7 +91,7 @@ static void *work(void *arg)
 	pthread_barrier_wait(w->begun);
 	pthread_barrier_wait(w->start);
 	ping_pong(&w->p);
-	keep_full(&w->p);
+	keep_full(&w->p, 0);
 	return NULL;
 }
 
@@ -231,10 +242,13 @@ int main(int argc, char **argv)
 	pair_open(&p, &l);
 	if (argc > 1 && !strcmp(argv[1], "burst")) {
 		burst(&p);
+	} else if (argc > 1 && !strcmp(argv[1], "compute")) {
+		compute(150);
+		keep_full(&p, 3);
 	} else {
 		ping_pong(&p);
 		if (!simple) {
-			keep_full(&p);
+			keep_full(&p, 0);
 			echo(&p);
 		}
 	}

@@ -10,7 +10,8 @@
 #define POLLS 16
 /*
  * A thread that has used so much of its processor since it was given something, without an access, looks at memory. The
- * first time it must be certain: what a virtual machine's host takes away counts, too. Once it has, it does again.
+ * first time it must be certain: what a virtual machine's host takes away counts, too, and it may fill a large buffer.
+ * Once adapters have written to memory while it looked, it does again.
  */
 #define LOOKING_NS 50000000ull
 #define LOOKED_NS  1000000ull
@@ -291,8 +292,10 @@ static void tell_waiting(struct server *s)
 
 	LIST_FOREACH(t, &s->threads, link)
 	{
-		if (t->state == LOOKS)
+		if (t->state == LOOKS) {
+			t->looked |= s->given;
 			vthread_run(s, t);
+		}
 		if (t->state != WAITS)
 			continue;
 		t->at += (now - t->at + step - 1) / step * step;
@@ -471,10 +474,8 @@ static void look_at_running(struct server *s)
 		if (has_ended(state))
 			vthread_remove(t);
 		else if (!t->suspect && vthread_processor_ns(t) - t->used >
-						num_running(t->conn) * (t->looked ? LOOKED_NS : LOOKING_NS)) {
+						num_running(t->conn) * (t->looked ? LOOKED_NS : LOOKING_NS))
 			t->state = LOOKS;
-			t->looked = true;
-		}
 	}
 	/* The call may be one to us. */
 	server_input(s);

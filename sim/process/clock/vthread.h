@@ -46,7 +46,7 @@ struct vthread {
 	hca_ps at;          /* up to here its instructions are done */
 	unsigned int empty; /* polls in a row that found nothing */
 	bool look;          /* it polls once more, whatever that number */
-	bool looked;        /* it has looked at memory in a loop before */
+	bool looked;        /* adapters have written to memory while it looked at it in a loop */
 	bool suspect;       /* seen in a system call: is it one to us? */
 	uint64_t lock;      /* that it waits for, or has tried to get again; 0: none */
 	uint64_t arrival;   /* the lower, the longer it has waited for it */
