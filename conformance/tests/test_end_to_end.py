@@ -12,6 +12,7 @@ import yaml
 from scapy.contrib.roce import BTH
 from scapy.utils import PcapReader
 
+from parts import part
 from hcasim_conform.run import dut
 from hcasim_conform.report import results
 from hcasim_conform.model.cells import defined
@@ -178,12 +179,12 @@ def reproduction(calls):
 
 
 def test_the_calls_of_the_report_compile(conform, quick_dut, build):
-    """Calls of every API, operation and setter: one of each form, ignoring numbers."""
-    _, data = conform("--dut", quick_dut, "-k", CALLS)
+    """Calls of every API, operation and setter: one of each form, ignoring numbers; of a part of the cells."""
+    _, data = conform("--dut", quick_dut, "-k", CALLS, "--shard", f"{part(6)}/6")
     forms = {
         re.sub(r"0x[0-9a-f]+|\b\d+\b", "#", call): call for row in data["cells"] for call in row["calls"]
     }
-    assert len(forms) > 100
+    assert len(forms) > 100, len(forms)
     include = ["-I", str(Path(__file__).parents[1]), *rdma_core(build, "-I", "include")]
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
     compiler = ["cc", "-std=gnu11", "-fsyntax-only", *warnings, *include, "-x", "c", "-"]

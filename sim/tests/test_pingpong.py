@@ -27,7 +27,8 @@ def pingpong(machine, transport, gid_index, size, *flags, iterations=ITERATIONS)
 @pytest.mark.parametrize("hcas", [2, 1])
 @pytest.mark.parametrize("transport", ["rc", "uc"])
 def test_connected(transport, hcas, flags, size, gid_index):
-    pingpong(Machine(hcas=hcas), transport, gid_index, size, "-c", *flags)
+    iterations = 100 if size > 65536 else ITERATIONS
+    pingpong(Machine(hcas=hcas), transport, gid_index, size, "-c", *flags, iterations=iterations)
 
 
 @pytest.mark.parametrize("size", [1, 64, 1024, "mtu"])
