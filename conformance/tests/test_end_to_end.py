@@ -192,6 +192,18 @@ def test_the_calls_of_the_report_compile(conform, quick_dut, build):
     assert done.returncode == 0, done.stderr
 
 
+ABRUPT = "suite/state/rc and (abrupt-reset-mixed or abrupt-doorbells or abrupt-destroyed-mixed)"
+
+
+@pytest.mark.parametrize("latency_ns", [0, 20_000, 1_000_000])
+@pytest.mark.parametrize("name", ["native", "mlx5"])  # not rxe, where these cells fail for another reason
+def test_commands_keep_the_order_of_pcie(conform, name, latency_ns):
+    """RESET and destroy pass neither the doorbells before them nor the CQEs of what they end, however long the link."""
+    done, data = conform("--dut", name, "-k", ABRUPT, "--no-tap", "--set", f"pcie.latency={latency_ns}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {row["outcome"] for row in data["cells"]} == {"pass"}
+
+
 CQE = re.compile(r"(requester|responder) CQE (\w+)(?: (\w+))?")
 STATEMENT = re.compile(r"\s*(/\*.*\*/|.*;)\s*$")  # as in templates/cell.js
 # Each data setter and each region, on the row where most of them are legal.

@@ -327,8 +327,9 @@ void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *dat
 
 /* Free-running indices of a CQ's entries that are not polled yet, as far as the adapter knows. */
 void hca_cq_indices(const struct hca *hca, uint32_t cqn, uint32_t *ci, uint32_t *pi);
-/* Entries of the ring that the CQ had before a resize are still on their way to memory. */
-bool hca_cq_moving(const struct hca *hca, uint32_t cqn);
+/* How many DMA transfers it has issued, and whether writes among the first `issued` are still on their way to memory. */
+uint64_t hca_dma_issued(const struct hca *hca);
+bool hca_writes_under_way(const struct hca *hca, uint64_t issued);
 
 /*
  * ---- Commands of the driver -------------------------------------------------------------------
@@ -407,10 +408,7 @@ struct hca_cq_attr {
 	uint32_t uar_page; /* user access page that can arm it */
 };
 int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn);
-/*
- * `ci`: the consumer index in the record. -EINVAL: entries that are not polled yet would not fit; -EBUSY: the old
- * ring has no space for the RESIZE entry. hca_cq_moving() tells when the old ring is written to for the last time.
- */
+/* `ci`: as in the record. -EINVAL: entries not polled yet would not fit; -EBUSY: the old ring has no space for RESIZE. */
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci);
 /*
  * An armed CQ raises its event after `count` completions, but at most `us` of device time after the first; 0:

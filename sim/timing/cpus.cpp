@@ -161,6 +161,12 @@ size_t Cpus::stalled() const
 	return n;
 }
 
+bool Cpus::hold_stores() const
+{
+	return std::any_of(cpus_.begin(), cpus_.end(),
+			   [](const auto &c) { return c && (!c->wc.empty() || !c->stalled.empty()); });
+}
+
 bool Cpus::shares_line() const
 {
 	return stalled() && std::all_of(cpus_.begin(), cpus_.end(), [](const auto &c) {

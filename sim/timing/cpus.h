@@ -57,6 +57,8 @@ class Cpus
 	{
 		return cpu < cpus_.size() && cpus_[cpu] ? cpus_[cpu]->stalled.size() : 0;
 	}
+	/* Stores are in a write-combining buffer, or have not been done. */
+	bool hold_stores() const;
 	/* A CPU stalls only because of a line that another CPU has. */
 	bool shares_line() const;
 

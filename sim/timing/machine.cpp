@@ -271,6 +271,11 @@ bool machine_cpu_stalls(const struct machine *m, unsigned int cpu)
 	return false;
 }
 
+bool machine_stores_under_way(const struct machine *m, unsigned int hca)
+{
+	return m->adapters[hca]->root().stores_under_way();
+}
+
 void machine_mmio_read(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
 		       uint64_t offset, uint32_t size,
 		       void (*done)(void *arg, const void *data, uint32_t size), void *arg)

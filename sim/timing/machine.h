@@ -80,6 +80,8 @@ void machine_mmio_write(struct machine *m, unsigned int cpu, unsigned int hca, u
 			uint64_t offset, const void *data, uint32_t size, bool wc);
 /* CPU `cpu` stalls: something that it did to a BAR has not been done, and its program does not go on before. */
 bool machine_cpu_stalls(const struct machine *m, unsigned int cpu);
+/* Stores to BARs of this adapter have not reached it yet. */
+bool machine_stores_under_way(const struct machine *m, unsigned int hca);
 /* CPU `cpu` loads from a BAR; `done` is called, from machine_run, when the completion has come back. */
 void machine_mmio_read(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
 		       uint64_t offset, uint32_t size,

@@ -115,6 +115,11 @@ class PcieHost : public PciePort
 	{
 		return false;
 	}
+	/* Stores of any CPU have not reached the device yet. */
+	virtual bool stores_under_way() const
+	{
+		return false;
+	}
 	/* How often the device wrote to memory so far, so that CPUs that poll look again. */
 	virtual uint64_t memory_writes() const = 0;
 };

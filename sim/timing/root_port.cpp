@@ -109,6 +109,7 @@ CpuRequest *RootPort::request(unsigned int bar, uint64_t offset, uint32_t size)
 void RootPort::wc_write(unsigned int bar, uint64_t offset, const void *data, uint32_t size)
 {
 	memcpy(request(bar, offset, size)->data, data, size);
+	stores_++;
 }
 
 void RootPort::read(const CpuAccess &load)
@@ -217,10 +218,12 @@ tlm::tlm_sync_enum RootPort::response(TlpPayload &payload, tlm::tlm_phase &phase
 
 void RootPort::consumed(Tlp &tlp)
 {
-	if (tlp.header.type == TlpType::MWr)
+	if (tlp.header.type == TlpType::MWr) {
 		requests_.put(static_cast<CpuRequest *>(tlp.owner));
-	else if (tlp.header.type != TlpType::MRd && last_completion(tlp))
+		stores_--;
+	} else if (tlp.header.type != TlpType::MRd && last_completion(tlp)) {
 		end(static_cast<Read *>(tlp.owner));
+	}
 	tlp.release();
 }
 

@@ -62,6 +62,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 	Alarm alarm_{"alarm"}, arrivals_{"arrivals"};
 	Pool<CpuRequest> requests_;
 	Ring<CpuRequest *> cpu_; /* to go down, in order */
+	size_t stores_ = 0;      /* there, and on the link */
 	const size_t store_queue_;
 	Credits store_credits_;      /* of the endpoint, for stores */
 	bool store_blocked_ = false; /* the next one waits for them */
@@ -177,6 +178,10 @@ class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 	bool stalls(unsigned int cpu) const override
 	{
 		return cpus_.stalled(cpu);
+	}
+	bool stores_under_way() const override
+	{
+		return stores_ || cpus_.hold_stores();
 	}
 	uint64_t memory_writes() const override
 	{

@@ -42,6 +42,10 @@ class WriteCombine
 	void flush();
 	/* The oldest line leaves if its age has come; false: it has not. */
 	bool expire(hca_ps now);
+	bool empty() const
+	{
+		return lines_.empty();
+	}
 	/* When the oldest line leaves by age. */
 	hca_ps next_expiry() const;
 

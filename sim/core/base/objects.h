@@ -200,8 +200,7 @@ struct cq {
 	struct hca_ring ring;
 	uint64_t record;
 	uint32_t number, eqn, uar_page;
-	uint32_t refs;            /* DMA transfers, and 1 for the object itself */
-	uint32_t writing, moving; /* entries on their way to memory; those of the ring before a resize */
+	uint32_t refs;                  /* DMA transfers, and 1 for the object itself */
 	struct node sends, recvs, srqs; /* users of the CQ: QPs, and SRQs that complete there */
 	bool dead, error, stalled, arm_lost;
 	uint32_t pi, ci;
@@ -340,7 +339,8 @@ struct rop_fifo {
 
 struct dma_ctx {
 	struct hca_dma d;
-	struct node node; /* hca->dma_busy */
+	struct node node; /* hca->dma_busy, in the order of issue */
+	uint64_t serial;
 	struct qp *qp;
 	uint32_t epoch;
 	/* `stale`: the object has been destroyed or reset in between. */
@@ -587,6 +587,7 @@ struct hca {
 	uint32_t page_token; /* the last one */
 
 	struct node dma_busy;
+	uint64_t dma_issued; /* how many so far */
 	struct dma_ctx *dma_pool;
 
 	struct heap timers;

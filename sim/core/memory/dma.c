@@ -57,11 +57,32 @@ void dma_go(struct hca *hca, struct dma_ctx *c)
 {
 	if (c->qp)
 		qp_get(c->qp);
+	c->serial = ++hca->dma_issued;
 	list_add_tail(&hca->dma_busy, &c->node);
 	if (c->d.pasid == HCA_PASID_DEVICE)
 		dm_move(hca, &c->d);
 	if (!hca->dying)
 		hca->ops.dma(hca->host, &c->d);
+}
+
+uint64_t hca_dma_issued(const struct hca *hca)
+{
+	return hca->dma_issued;
+}
+
+bool hca_writes_under_way(const struct hca *hca, uint64_t issued)
+{
+	const struct node *n;
+
+	for (n = hca->dma_busy.next; n != &hca->dma_busy; n = n->next) {
+		const struct dma_ctx *c = node_entry(n, struct dma_ctx, node);
+
+		if (c->serial > issued)
+			break;
+		if (c->d.write)
+			return true;
+	}
+	return false;
 }
 
 void dma_one(struct hca *hca, struct dma_ctx *c, uint32_t pasid, uint64_t addr, void *buf, uint32_t len)

@@ -78,9 +78,6 @@ static void cqe_written(struct hca *hca, struct dma_ctx *c, bool stale)
 
 	marks_set(hca, c);
 	hca->cqe_writes--;
-	cq->writing--;
-	if (cq->moving)
-		cq->moving--; /* they arrive in their order */
 	cq_put(hca, cq);
 }
 
@@ -116,7 +113,6 @@ static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, u
 	c->fn = cqe_written;
 	c->cq = cq;
 	cq->refs++;
-	cq->writing++;
 	hca->cqe_writes++;
 	c->d.qpn = qpn;
 	c->d.split = hca->pers->shared.on ? sizeof(uint32_t) : CQE_VALID_BYTES;
@@ -146,13 +142,6 @@ void hca_cq_indices(const struct hca *hca, uint32_t cqn, uint32_t *ci, uint32_t 
 	*pi = cq ? cq->pi : 0;
 }
 
-bool hca_cq_moving(const struct hca *hca, uint32_t cqn)
-{
-	const struct cq *cq = cq_find(hca, cqn);
-
-	return cq && cq->moving;
-}
-
 /*
  * The RESIZE entry ends the old ring, unless the software sees the adapter's index. Where the free-running index
  * continues in the new one depends on the family: software copies entries that are not polled yet to the places before.
@@ -174,7 +163,6 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 		cqe_put(hca, cq, &last, 0);
 		cq->pi--;
 	}
-	cq->moving = cq->writing;
 	skip = hca->pers->resized_cq_index(cq->pi, attr->ring.entries) - cq->pi;
 	cq->pi += skip;
 	cq->ci += skip;

@@ -239,18 +239,43 @@ static void take_reply(struct file *f, const struct kreply *k, struct answer *a)
 	}
 }
 
-/* A command of the adapter that takes time. */
-static void finish_command(struct server *s, const struct kreply *k)
+/*
+ * The order of commands, the same for all device families. A command follows all stores to the adapter that were made
+ * before it, for it begins with a store itself. Its end follows all writes of the adapter that were issued before it, CQEs
+ * and payload, for it is told by such a write (PCIe 2.4.1).
+ */
+static bool is_stored(const struct server *s, unsigned int hca)
 {
-	while (k->busy && k->busy(k->object))
-		if (machine_run(s->machine, STEP_PS) != MACHINE_ACTIVE && k->busy(k->object))
+	return !machine_stores_under_way(s->machine, hca);
+}
+
+static void begin_command(struct server *s, unsigned int hca)
+{
+	while (!is_stored(s, hca))
+		if (machine_run(s->machine, STEP_PS) != MACHINE_ACTIVE && !is_stored(s, hca))
 			break; /* no work is left that could end it */
+}
+
+static bool is_finished(const struct kreply *k, const struct hca *hca, uint64_t issued)
+{
+	return !(k->busy && k->busy(k->object)) && !hca_writes_under_way(hca, issued);
+}
+
+static void finish_command(struct server *s, const struct kreply *k, unsigned int hca)
+{
+	const struct hca *h = machine_hca(s->machine, hca);
+	const uint64_t issued = hca_dma_issued(h);
+
+	while (!is_finished(k, h, issued))
+		if (machine_run(s->machine, STEP_PS) != MACHINE_ACTIVE && !is_finished(k, h, issued))
+			break;
 }
 
 static int64_t do_command(struct conn *c, const struct proto_req *req, struct answer *a)
 {
 	struct file *f = file_find(c->server, req->file);
 	struct kreply k = {0};
+	unsigned int hca;
 	int64_t ret;
 
 	if (!f)
@@ -258,12 +283,14 @@ static int64_t do_command(struct conn *c, const struct proto_req *req, struct an
 	ret = file_use(f, c->mm);
 	if (ret)
 		return ret;
+	hca = kernel_file_device(f->kfile);
+	begin_command(c->server, hca);
 	if (req->op == PROTO_IOCTL)
 		ret = kernel_ioctl(f->kfile, &c->mm->task, req->ioctl.cmd, req->ioctl.arg, &k);
 	else
 		ret = kernel_write(f->kfile, &c->mm->task, req->write.buf, req->write.len, &k);
 	take_reply(f, &k, a);
-	finish_command(c->server, &k);
+	finish_command(c->server, &k, hca);
 	a->msg.watch = k.watch;
 	a->msg.drain.own = k.drain;
 	a->msg.drain.other = k.drain_other;

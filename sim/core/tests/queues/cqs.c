@@ -270,6 +270,7 @@ static void resize(void)
 	struct tiny_cqe *old, *ring;
 	struct tiny_cq_record *rec;
 	uint32_t i, skip;
+	uint64_t issued;
 	struct pair p;
 
 	small_cq(&p);
@@ -283,11 +284,13 @@ static void resize(void)
 	attr.ring.entries = 2; /* less than is not polled yet: nothing changes */
 	CU_ASSERT_EQUAL(hca_cq_resize(p.fixture->hca[0], p.scq[0]->cqn, &attr, p.scq[0]->ci), -EINVAL);
 	attr.ring.entries = 64;
-	CU_ASSERT_FALSE(hca_cq_moving(p.fixture->hca[0], p.scq[0]->cqn));
+	CU_ASSERT_FALSE(hca_writes_under_way(p.fixture->hca[0], UINT64_MAX));
 	CU_ASSERT_EQUAL(hca_cq_resize(p.fixture->hca[0], p.scq[0]->cqn, &attr, p.scq[0]->ci), 0);
-	CU_ASSERT_TRUE(hca_cq_moving(p.fixture->hca[0], p.scq[0]->cqn));
+	issued = hca_dma_issued(p.fixture->hca[0]);
+	CU_ASSERT_TRUE(hca_writes_under_way(p.fixture->hca[0], issued));
+	CU_ASSERT_FALSE(hca_writes_under_way(p.fixture->hca[0], issued - 1)); /* the RESIZE entry */
 	fixture_run(p.fixture);
-	CU_ASSERT_FALSE(hca_cq_moving(p.fixture->hca[0], p.scq[0]->cqn));
+	CU_ASSERT_FALSE(hca_writes_under_way(p.fixture->hca[0], issued));
 	CU_ASSERT_EQUAL(old[3].op, HCASIM_CQE_OP_RESIZE);
 	/* The index goes on at the next multiple of two turns; what is not polled yet goes before it. */
 	skip = -3u & 127;

@@ -152,17 +152,7 @@ static int consumer_index(const struct mlx5_cq *cq, const struct drv_udata *u, u
 	return 0;
 }
 
-static bool is_moving(void *object)
-{
-	const struct drv_cq *cq = object;
-
-	return hca_cq_moving(cq->ctx->dev->hca, cq->cqn);
-}
-
-/*
- * libmlx5 copies what it has not polled, up to the RESIZE entry, as soon as the command is done, and frees the old ring:
- * what is on its way there must have arrived.
- */
+/* libmlx5 copies what it has not polled, up to the RESIZE entry, as soon as the command is done, and frees the old ring. */
 int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 {
 	struct mlx5_cq *cq = (struct mlx5_cq *)base;
@@ -189,8 +179,6 @@ int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 		return ret;
 	base->cqe = entries - 1;
 	fill_orphan(cq, req.buf_addr);
-	u->busy = is_moving;
-	u->object = base;
 	return 0;
 }
 

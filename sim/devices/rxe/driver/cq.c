@@ -85,7 +85,7 @@ static bool is_moving(void *object)
 	struct drv_cq *base = object;
 	struct rxe_cq *cq = object;
 
-	if (hca_cq_moving(base->ctx->dev->hca, base->cqn))
+	if (hca_writes_under_way(base->ctx->dev->hca, cq->old.issued))
 		return true;
 	for (uint32_t i = cq->old.first; i != cq->old.end; i++)
 		memcpy(element(&cq->queue, i), element(&cq->old.queue, i), cq->queue.stride);
@@ -139,6 +139,7 @@ int rxe_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 		return ret;
 	}
 	take_over(cq, &queue);
+	cq->old.issued = hca_dma_issued(base->ctx->dev->hca);
 	cq->old.mem = cq->mem;
 	cq->old.queue = cq->queue;
 	cq->mem = mem;

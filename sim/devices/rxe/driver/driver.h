@@ -39,6 +39,7 @@ struct rxe_cq {
 		struct rxe_mem *mem; /* NULL: no resize is under way */
 		struct rxe_queue queue;
 		uint32_t first, end; /* entries that were not polled, free-running */
+		uint64_t issued;     /* what may still write to it: DMA transfers up to this one */
 	} old;
 	uint8_t arm_sn;
 	bool armed_any; /* with this number, for every completion */
