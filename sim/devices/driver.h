@@ -6,6 +6,10 @@
  *
  * All functions return 0 or a negative errno, as in the kernel. Objects are allocated by sim/kernel with the sizes in
  * struct drv_ops and start zeroed.
+ *
+ * The order of commands, the same for all families (the caller sees to it): a command follows all stores to the
+ * adapter that were made before it, for it begins with a store itself. It ends when all writes that the adapter issued
+ * before its end, CQEs and payload, are in memory, for it is told by such a write (PCIe 2.4.1).
  */
 #ifndef HCASIM_DEVICES_DRIVER_H
 #define HCASIM_DEVICES_DRIVER_H

@@ -239,11 +239,7 @@ static void take_reply(struct file *f, const struct kreply *k, struct answer *a)
 	}
 }
 
-/*
- * The order of commands, the same for all device families. A command follows all stores to the adapter that were made
- * before it, for it begins with a store itself. Its end follows all writes of the adapter that were issued before it, CQEs
- * and payload, for it is told by such a write (PCIe 2.4.1).
- */
+/* The order of commands: devices/driver.h. */
 static bool is_stored(const struct server *s, unsigned int hca)
 {
 	return !machine_stores_under_way(s->machine, hca);
