@@ -14,7 +14,7 @@
  *
  * D: the same on UC and UD, refuse(): dropped; the WQE is used for the next message.
  *
- * J: key to be invalidated, accept_send(): no NAK; the WQE fails, ERR.
+ * J: key to be invalidated, accept_send(): an ACK (erratum INV-WHAT); the WQE fails, ERR.
  */
 #include "core/memory/memory.h"
 #include "core/memory/odp.h"
@@ -155,8 +155,8 @@ static enum verdict remote_absent(struct hca *hca, struct qp *qp, const struct p
 
 /*
  * Executes a packet of a SEND, with its invalidation. A key that cannot be invalidated is a class J fault (IBTA
- * 9.9.6.3): the message is acknowledged and no NAK is sent; its receive WQE completes in error, and the QP goes to
- * ERR. On UC, for which the IBTA has no such message, it is dropped like any other invalid message.
+ * 9.9.6.3): the message is acknowledged as in Linux (erratum INV-WHAT), its receive WQE completes in error, and the QP
+ * goes to ERR. On UC, for which the IBTA has no such message, it is dropped like any other invalid message.
  */
 static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w, const struct piece *piece,
 				uint32_t n)
