@@ -134,6 +134,28 @@ static void test_flow_changes(void)
 	}
 }
 
+/* By the offsets of mlx5_ifc.h: results are in the order of the host, as ibv_query_device() says. */
+static void test_atomic(void)
+{
+	struct hcasim_mlx5_hca_cap_atomic cap;
+
+	query(HCASIM_MLX5_CAP_ATOMIC, false, &cap, sizeof(cap));
+	CU_ASSERT_EQUAL(word(&cap, 8), 0x42000000);
+	CU_ASSERT_EQUAL(word(&cap, 16), 3);
+	CU_ASSERT_EQUAL(word(&cap, 20), 8);
+}
+
+/* Answered with zeros: no bond. */
+static void test_lag(void)
+{
+	const struct hcasim_mlx5_cmd_in in = devx_command(HCASIM_MLX5_CMD_QUERY_LAG, 0);
+	const uint8_t zero[16] = {0};
+	struct devx_call c = {.object = NULL};
+
+	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_other, &in, sizeof(in), 16), 0);
+	CU_ASSERT_TRUE(c.answered && !memcmp(c.out, zero, sizeof(zero)));
+}
+
 static void test_short_capabilities(void)
 {
 	const struct hcasim_mlx5_cmd_in in = devx_command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 1);
@@ -149,7 +171,7 @@ static void test_refused_general(void)
 	const struct hcasim_mlx5_cmd_in cap = devx_command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 0),
 					type = devx_command(HCASIM_MLX5_CMD_QUERY_HCA_CAP,
 							    (HCASIM_MLX5_CAP_GENERAL_2 + 1) << 1),
-					lag = devx_command(HCASIM_MLX5_CMD_QUERY_LAG, 0),
+					issi = devx_command(HCASIM_MLX5_CMD_QUERY_ISSI, 0),
 					sync = devx_command(HCASIM_MLX5_CMD_SYNC_STEERING, 0);
 	const struct hcasim_mlx5_cmd_in not_general[] = {devx_command(0, 0), devx_command(0xd00, 0),
 							 devx_command(0xffff, 0),
@@ -159,7 +181,7 @@ static void test_refused_general(void)
 	devx_fails(mlx5_devx_other, &cap, sizeof(cap), SHORT_CAP_OUT - 1,
 		   HCASIM_MLX5_CMD_STATUS_BAD_OUTP_LEN_ERR);
 	devx_fails(mlx5_devx_other, &type, sizeof(type), CAP_OUT, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
-	devx_fails(mlx5_devx_other, &lag, sizeof(lag), 16, HCASIM_MLX5_CMD_STATUS_BAD_OP_ERR);
+	devx_fails(mlx5_devx_other, &issi, sizeof(issi), 16, HCASIM_MLX5_CMD_STATUS_BAD_OP_ERR);
 	devx_fails(mlx5_devx_other, &sync, sizeof(sync), 16, HCASIM_MLX5_CMD_STATUS_BAD_OP_ERR);
 	for (unsigned int i = 0; i < sizeof(not_general) / sizeof(not_general[0]); i++) {
 		CU_ASSERT_EQUAL(
@@ -533,6 +555,38 @@ static void test_udp_sport(void)
 	CU_ASSERT_EQUAL(devx_answer(&c).status, HCASIM_MLX5_CMD_STATUS_OK);
 }
 
+/* As UCX does: a queue pair of verbs is connected, stopped and reset by DEVX; ibv_query_qp() shows its state. */
+static void test_verbs_qp(void)
+{
+	static const struct {
+		uint16_t opcode;
+		uint8_t to;
+	} steps[] = {
+		{HCASIM_MLX5_CMD_RST2INIT_QP, HCASIM_QPS_INIT}, {HCASIM_MLX5_CMD_INIT2RTR_QP, HCASIM_QPS_RTR},
+		{HCASIM_MLX5_CMD_RTR2RTS_QP, HCASIM_QPS_RTS},   {HCASIM_MLX5_CMD_TO_ERR_QP, HCASIM_QPS_ERR},
+		{HCASIM_MLX5_CMD_TO_RST_QP, HCASIM_QPS_RESET},
+	};
+	struct devx_call c = {.object = &w.qp, .type = UVERBS_OBJECT_QP};
+	struct hcasim_mlx5_cmd_modify_qp req = set_sport(w.qp.qpn, 0);
+	const struct hcasim_mlx5_ads path = {.port = htobe32(1u << 16)};
+	struct hcasim_mlx5_qpc qpc = {.dw2 = htobe32(3u << 29)};
+	struct hca_qp_attr a;
+
+	memcpy(qpc.path, &path, sizeof(path));
+	memcpy(req.qpc, &qpc, sizeof(qpc));
+	req.opt_param_mask_2 = 0;
+	devx_set_state(HCASIM_QPS_RESET);
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct hcasim_mlx5_cmd_in head = devx_command(steps[i].opcode, 0);
+
+		head.number = htobe32(w.qp.qpn);
+		memcpy(&req, &head, sizeof(head));
+		CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_modify, &req, sizeof(req), 16), 0);
+		CU_ASSERT_EQUAL(hca_qp_query(w.dev.hca, w.qp.qpn, &a), 0);
+		CU_ASSERT_EQUAL(a.state, steps[i].to);
+	}
+}
+
 /* The number in the command is that of the handle's object, which is a queue pair. */
 static void test_wrong_object(void)
 {
@@ -554,6 +608,8 @@ int main(void)
 					    {"quality of service", test_qos},
 					    {"flow tables", test_flow_tables},
 					    {"changes by flows", test_flow_changes},
+					    {"atomics", test_atomic},
+					    {"no bond", test_lag},
 					    {"short capabilities", test_short_capabilities},
 					    {"refused general commands", test_refused_general},
 					    {"lengths", test_lengths},
@@ -566,6 +622,7 @@ int main(void)
 					    {"refused objects", test_refused_objects},
 					    {"shared receive queues", test_rmps},
 					    {"UDP source port", test_udp_sport},
+					    {"queue pair of verbs", test_verbs_qp},
 					    {"wrong object", test_wrong_object},
 					    CU_TEST_INFO_NULL};
 

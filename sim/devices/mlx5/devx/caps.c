@@ -11,6 +11,7 @@
 #define PORT_ETHERNET   1
 #define CQE_VERSION     1
 #define LOG_PAGE        12
+#define HOST_ORDER      1 /* mlx5_core sets this mode */
 #define LOG_128         7 /* the smallest block of flow counters in the older encoding of sizes */
 #define GID_TABLE_INDEX 4 /* the size as firmware counts: 8 << index */
 
@@ -102,6 +103,9 @@ static void qos(void *out)
 static void atomic(void *out)
 {
 	const struct hcasim_mlx5_hca_cap_atomic cap = {
+		.dw2 = htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE_MASK,
+						 HOST_ORDER) |
+			       HCASIM_MLX5_HCA_CAP_ATOMIC_SUPPORTED_REQ_8B_ENDIANNESS_MODE_1_MASK),
 		.operations = htobe16(HCASIM_MLX5_HCA_CAP_ATOMIC_CMP_SWAP_MASK |
 				      HCASIM_MLX5_HCA_CAP_ATOMIC_FETCH_ADD_MASK),
 		.size_qp = htobe16(HCASIM_MLX5_HCA_CAP_ATOMIC_BYTES_8_MASK)};

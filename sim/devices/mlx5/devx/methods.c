@@ -33,6 +33,12 @@ struct command {
 		OPCODE(name), 0, 0, NULL, MLX5_DEVX_NONE                                                     \
 	}
 
+/* The ports are no bond: lag_state is 0. */
+static uint8_t query_lag(struct mlx5_devx_cmd *cmd)
+{
+	return HCASIM_MLX5_CMD_STATUS_OK;
+}
+
 static const struct command other[] = {
 	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + sizeof(struct hcasim_mlx5_hca_cap), mlx5_devx_query_hca_cap,
 	 MLX5_DEVX_NONE},
@@ -40,7 +46,7 @@ static const struct command other[] = {
 	ABSENT(QUERY_ISSI),
 	ABSENT(QUERY_NIC_VPORT_CONTEXT),
 	ABSENT(QUERY_ROCE_ADDRESS),
-	ABSENT(QUERY_LAG),
+	{OPCODE(QUERY_LAG), HEAD, HEAD, query_lag, MLX5_DEVX_NONE},
 };
 static const struct command create[] = {
 	{OPCODE(CREATE_GENERAL_OBJECT), HEAD, HEAD, mlx5_devx_create_general, MLX5_DEVX_NONE},
@@ -241,8 +247,8 @@ static bool has_number(const struct mlx5_devx_obj *obj, uint32_t number)
 }
 
 /*
- * The command must be about the object of the handle. Of queue pairs of verbs, the driver changes all but what
- * mlx5_devx_modify_qp() says; of other objects of verbs there are no commands.
+ * The command must be about the object of the handle. As in mlx5_ib, a queue pair of verbs is such an object, unless it
+ * is a raw one, of which the adapter has only the SQ and the RQ. There are no commands for other objects of verbs.
  */
 static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id)
 {
@@ -260,8 +266,10 @@ static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id
 												  : -EINVAL;
 	}
 	cmd->qp = obj;
-	return which->of == MLX5_DEVX_QP && !cmd->qp->rss && cmd->qp->qpn == number_in(cmd, which) ? 0
-												   : -EINVAL;
+	return which->of == MLX5_DEVX_QP && cmd->qp->type != HCASIM_QPT_RAW_PACKET && !cmd->qp->rss &&
+			       cmd->qp->qpn == number_in(cmd, which)
+		       ? 0
+		       : -EINVAL;
 }
 
 static int on_object(struct drv_call *c, enum method method, uint16_t handle, uint16_t in, uint16_t out)

@@ -74,9 +74,10 @@ static const struct transition *find(uint16_t opcode)
 	return NULL;
 }
 
+/* The ends of XRC change as RC does. */
 static unsigned int type_of(const struct drv_qp *qp)
 {
-	return qp->type == HCASIM_QPT_RC ? 0 : qp->type == HCASIM_QPT_UC ? 1 : 2;
+	return qp->type == HCASIM_QPT_UC ? 1 : qp->type == HCASIM_QPT_UD ? 2 : 0;
 }
 
 /* RST2INIT sets all rights, the others those in their mask. */
@@ -215,17 +216,11 @@ static uint64_t optional_2(const struct transition *t)
 	}
 }
 
-/* Of a queue pair of verbs only that: what else there is, the driver changes. */
 static bool is_allowed(const struct mlx5_devx_cmd *cmd, const struct transition *t,
 		       const struct hcasim_mlx5_cmd_modify_qp *req)
 {
-	const uint64_t opt_2 = be64toh(req->opt_param_mask_2);
-
-	if (opt_2 & ~optional_2(t))
-		return false;
-	if (!cmd->obj)
-		return !req->opt_param_mask && opt_2;
-	return !(be32toh(req->opt_param_mask) & ~t->opt[type_of(cmd->qp)]);
+	return !(be64toh(req->opt_param_mask_2) & ~optional_2(t)) &&
+	       !(be32toh(req->opt_param_mask) & ~t->opt[type_of(cmd->qp)]);
 }
 
 uint8_t mlx5_devx_modify_qp(struct mlx5_devx_cmd *cmd)
