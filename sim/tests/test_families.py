@@ -53,6 +53,18 @@ def test_rxe_new_post_api():
     pingpong(Machine(hcas=2, options=["--device", "rxe"], system=False), ("rxe0", "rxe1"), "rc", "-c", "-N")
 
 
+@pytest.mark.parametrize(
+    "family, levels, inline",
+    [("native", (9, 10), None), ("mlx5", (9, 10), "RC 828, UD 956"), ("rxe", (0, 0), None)],
+)
+def test_datagrams(family, levels, inline):
+    """`wc.sl` tells IPv6 (9) from IPv4 (10) where the adapter says so; rdma_rxe leaves it 0."""
+    result = Machine(hcas=2, options=["--device", family]).run(BUILD / "bin/hcasim-datagram")
+    assert result.status == 0, result.output
+    assert re.findall(r"IPv(\d): sl (\d+)", result.output) == [("6", f"{levels[0]}"), ("4", f"{levels[1]}")]
+    assert not inline or f"inline: {inline}\n" in result.output
+
+
 CELLS = [  # what the driver itself has to refuse, to report, and to keep
     "suite/state/rc/reset-wr",
     "suite/mw/rc/type-1-refused",

@@ -13,14 +13,13 @@
 #define PREP(field, v) HCASIM_FIELD_PREP(HCASIM_MLX5_##field##_MASK, v)
 #define GET(field, v)  HCASIM_FIELD_GET(HCASIM_MLX5_##field##_MASK, v)
 
-#define NO_VLAN      0xffff
-#define PS_PER_TICK  (1000000000ull / HCASIM_MLX5_CORE_CLOCK_KHZ)
-#define FW_MAJOR     20ull /* a ConnectX-6 */
-#define FW_MINOR     31ull
-#define FW_SUBMINOR  1014ull
-#define FW_CMDIF     5ull
-#define INDEX_BITS   16
-#define ROCE_SL_MASK 7 /* what tells the packet's type in the core's SL is below bit 3 in a CQE */
+#define NO_VLAN     0xffff
+#define PS_PER_TICK (1000000000ull / HCASIM_MLX5_CORE_CLOCK_KHZ)
+#define FW_MAJOR    20ull /* a ConnectX-6 */
+#define FW_MINOR    31ull
+#define FW_SUBMINOR 1014ull
+#define FW_CMDIF    5ull
+#define INDEX_BITS  16
 
 _Static_assert(HCASIM_MLX5_MEMIC_OP_INCREMENT == (int)HCA_DM_OP_ADD &&
 		       HCASIM_MLX5_MEMIC_OP_TEST_AND_SET == (int)HCA_DM_OP_TEST_SET,
@@ -60,7 +59,7 @@ static void encode_good(const struct hca_cpl *cpl, uint8_t owner, struct hcasim_
 
 	*cqe = (struct hcasim_mlx5_cqe){
 		.ml_path = cpl->path_bits,
-		.flags_rqpn = htobe32(PREP(CQE_RQPN, cpl->src_qpn) | PREP(CQE_SL, cpl->sl & ROCE_SL_MASK) |
+		.flags_rqpn = htobe32(PREP(CQE_RQPN, cpl->src_qpn) | PREP(CQE_SL, cpl->sl) |
 				      PREP(CQE_GRH, cpl->grh)),
 		.hds_ip_ext = (uint8_t)(PREP(CQE_L2_OK, 1) | PREP(CQE_L3_OK, cpl->csum_ok) |
 					PREP(CQE_L4_OK, cpl->csum_ok)),

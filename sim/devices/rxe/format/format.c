@@ -11,6 +11,8 @@
 
 _Static_assert(HCASIM_RXE_ELEMENT <= HCA_WQE_MAX, "a WQE fits the core's buffer");
 
+#define QPN_MASK 0xffffff /* librxe copies all bits; Linux sends these (bth_init()) */
+
 #define OFFSET(member)    ((int16_t)offsetof(struct hcasim_rxe_queue, member))
 #define BETWEEN(to, from) (OFFSET(to) - OFFSET(from))
 
@@ -83,7 +85,7 @@ static void decode_ud(const struct hcasim_rxe_send_wqe *w, struct hca_wr *wr)
 	struct hcasim_rxe_wr_ud ud;
 
 	memcpy(&ud, w->wr, sizeof(ud));
-	wr->ud.qpn = le32toh(ud.remote_qpn);
+	wr->ud.qpn = le32toh(ud.remote_qpn) & QPN_MASK;
 	wr->ud.qkey = le32toh(ud.remote_qkey);
 	memcpy(wr->ud.av.dgid, ud.dgid, sizeof(ud.dgid));
 	memcpy(wr->ud.av.dmac, ud.dmac, sizeof(ud.dmac));
@@ -282,7 +284,6 @@ static void encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw,
 				    (cpl->with_imm ? HCASIM_IBV_WC_FLAG_WITH_IMM : 0) |
 				    (cpl->with_inv ? HCASIM_IBV_WC_FLAG_WITH_INV : 0)),
 		.pkey_index = htole16(cpl->pkey_index),
-		.sl = cpl->sl,
 		.dlid_path_bits = cpl->path_bits,
 		.port_num = 1,
 	};
