@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * hcasim-inline-payload BYTES: SENDs, READs and atomics of a pair of RC QPs whose requests are all signaled, and whether
- * their data arrives. Whether it comes in CQEs the trace says.
+ * hcasim-inline-payload BYTES [reversed]: SENDs, READs and atomics of a pair of RC QPs whose requests are all signaled,
+ * and whether their data arrives; `reversed`: results of atomics are big-endian (docs/mlx5-findings.md, D42). Whether
+ * the data comes in CQEs the trace says.
  */
+#include <endian.h>
+
 #include "link.h"
 
 #define SIZE  4096
@@ -13,6 +16,7 @@ static struct link l;
 static struct ibv_cq *cq[2];
 static struct ibv_qp *qp[2];
 static struct ibv_mr *atomics; /* of end 0's buffer */
+static bool reversed;
 
 static void open_pair(struct ibv_srq *srq)
 {
@@ -96,7 +100,7 @@ static void add_one(uint64_t expected)
 	*result = UINT64_MAX;
 	link_post(qp[1], &add);
 	CHECK(link_wait(cq[1]).status == IBV_WC_SUCCESS);
-	CHECK(*result == expected);
+	CHECK(*result == (reversed ? htobe64(expected) : expected));
 }
 
 static void run(struct ibv_srq *srq, uint32_t len)
@@ -121,6 +125,7 @@ int main(int argc, char **argv)
 	struct ibv_srq *srq;
 
 	CHECK(len >= 3 && len <= FAR / 2);
+	reversed = argc > 2 && !strcmp(argv[2], "reversed");
 	link_open(&l, SIZE);
 	atomics = ibv_reg_mr(l.pd[0], l.buf[0], SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
 	CHECK(atomics);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * D37 of docs/mlx5-findings.md; no cell, since the environment needs MLX5_CQE_SIZE=128.
- * libmlx5: the first of the 32 bytes is the one before them in the CQE, and the last one is missing.
+ * libmlx5: the 32 bytes are those of the other half of the CQE.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Suites about memory regions: lists of SGEs of several regions, and regions that are changed."""
+from itertools import product
+
 from hcasim_conform.model.cells import Expect
 from hcasim_conform.suites.base import CONNECTED, RELIABLE, Case, Suite
 
@@ -156,15 +158,19 @@ class Memory(Suite):
         )
 
     def _atomics(self):
-        for qpt in RELIABLE:
+        says = "additions carry over each byte border, comparisons fail if any one byte differs; the old value is brought"
+        for qpt, (case, more, args) in product(
+            RELIABLE, (("bytes", "", {}), ("bytes-sig-all", ", with sq_sig_all", {"sig_all": 1}))
+        ):
             yield Case(
                 suite="atomic",
                 qpt=qpt,
-                case="bytes",
+                case=case,
                 scenario="atomic_bytes",
-                says="additions carry over each byte border, comparisons fail if any one byte differs; the old value is brought",
+                says=says + more,
                 expect=Expect(self.tables.operation("ATOMIC_FETCH_AND_ADD").effect_clause),
                 wrs=(self.work("ATOMIC_FETCH_AND_ADD", qpt), self.work("ATOMIC_CMP_AND_SWP", qpt)),
+                args=args,
             )
 
     def _addresses(self):

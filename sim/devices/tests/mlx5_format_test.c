@@ -158,23 +158,41 @@ static void test_cqe_128(void)
 	CU_ASSERT_EQUAL(memcmp(raw + 64, &half, 64), 0);
 }
 
-/* Payload is where libmlx5 copies it from: the rest of the CQE, with the user index, is as without. */
+/* Payload of up to 32 bytes is in the CQE's own half; the rest of that, with the user index, is as without. */
+static void check_short_payload(const uint8_t *raw, const uint8_t *payload,
+				const struct hcasim_mlx5_cqe *plain)
+{
+	CU_ASSERT_EQUAL(memcmp(raw, payload, 32), 0);
+	CU_ASSERT_EQUAL(memcmp(raw + 32, (const uint8_t *)plain + 32, 31), 0);
+	CU_ASSERT_EQUAL(raw[63], plain->op_own | 4); /* MLX5_INLINE_SCATTER_32 */
+}
+
 static void test_cqe_payload(void)
 {
 	struct hcasim_mlx5_cqe plain = encoded(&recv_cpl, 1);
 	struct hca_cpl cpl = recv_cpl;
 	uint8_t raw[128], payload[64];
+	uint64_t word = 0x1122334455667788;
 
 	memset(payload, 0xee, sizeof(payload));
 	cpl.payload = payload;
 	cpl.payload_len = 32;
 	pers->encode_cqe(&cpl, 1, raw, 64);
-	CU_ASSERT_EQUAL(memcmp(raw, payload, 32), 0);
-	CU_ASSERT_EQUAL(memcmp(raw + 32, (uint8_t *)&plain + 32, 31), 0);
-	CU_ASSERT_EQUAL(raw[63], plain.op_own | 4); /* MLX5_INLINE_SCATTER_32 */
-	cpl.payload_len = 64;
+	check_short_payload(raw, payload, &plain);
 	pers->encode_cqe(&cpl, 1, raw, 128);
-	CU_ASSERT_EQUAL(memcmp(raw, payload, 64), 0);
+	check_short_payload(raw + 64, payload, &plain);
+	CU_ASSERT_EQUAL(raw[0], 0);
+	cpl.op = HCASIM_CQE_OP_REQ; /* the result of an atomic: big-endian */
+	cpl.wqe_op = HCASIM_WQE_OP_ATOMIC_FA;
+	cpl.payload = (uint8_t *)&word;
+	cpl.payload_len = sizeof(word);
+	pers->encode_cqe(&cpl, 1, raw, 64);
+	CU_ASSERT_TRUE(raw[0] == 0x11 && raw[7] == 0x88);
+	cpl = recv_cpl;
+	cpl.payload = payload;
+	cpl.payload_len = 33;
+	pers->encode_cqe(&cpl, 1, raw, 128);
+	CU_ASSERT_EQUAL(memcmp(raw, payload, 33), 0);
 	CU_ASSERT_EQUAL(memcmp(raw + 64, &plain, 63), 0);
 	CU_ASSERT_EQUAL(raw[127], plain.op_own | 8); /* MLX5_INLINE_SCATTER_64 */
 	cpl.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;

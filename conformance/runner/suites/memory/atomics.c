@@ -145,7 +145,9 @@ static void last_word(struct kit *k)
 
 static void atomic_bytes(struct kit *k)
 {
-	if (!kit_link(k, API_POST, NULL))
+	const struct link_opts opts = {.sq_sig_all = kit_arg(k, "sig_all", 0)};
+
+	if (!kit_link(k, API_POST, &opts))
 		return;
 	arena_reset(&k->l->local);
 	arena_reset(&k->l->target);

@@ -91,12 +91,29 @@ static void encode_error(const struct hca_cpl *cpl, uint8_t owner, struct hcasim
 	};
 }
 
-/* Payload takes the place of what says how a datagram came, or the empty first half. */
+static bool is_atomic(const struct hca_cpl *cpl)
+{
+	return cpl->op == HCASIM_CQE_OP_REQ &&
+	       (cpl->wqe_op == HCASIM_WQE_OP_ATOMIC_CS || cpl->wqe_op == HCASIM_WQE_OP_ATOMIC_FA);
+}
+
+/*
+ * Payload takes the place of what describes a datagram. In a CQE of 128 bytes, what does not fit there is in the first
+ * half. The result of an atomic is big-endian there, in whatever mode (docs/mlx5-findings.md, D42).
+ */
 static void put_payload(const struct hca_cpl *cpl, uint8_t *raw, uint32_t size)
 {
-	const bool half = size > HCASIM_MLX5_CQE_SIZE;
+	const bool half = cpl->payload_len > HCASIM_MLX5_CQE_PAYLOAD;
 
-	memcpy(raw, cpl->payload, cpl->payload_len);
+	uint8_t *at = half ? raw : raw + size - HCASIM_MLX5_CQE_SIZE;
+	uint64_t result;
+
+	memcpy(at, cpl->payload, cpl->payload_len);
+	if (is_atomic(cpl)) {
+		memcpy(&result, at, sizeof(result));
+		result = htobe64(result);
+		memcpy(at, &result, sizeof(result));
+	}
 	raw[size - 1] |= PREP(CQE_INLINE_SCATTER,
 			      half ? HCASIM_MLX5_INLINE_SCATTER_FIRST_HALF : HCASIM_MLX5_INLINE_SCATTER_CQE);
 }
