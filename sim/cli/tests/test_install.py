@@ -18,6 +18,7 @@ from hcasim_conform.report import results  # noqa: E402
 TREES = [TOP, BUILD, Path(os.environ["RDMA_CORE_BUILD"]), Path(os.environ["RDMA_CORE_SOURCE"])]
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 PROGRAMS = {"", "-calibrate", "-conform-runner", "-device", "-dma", "-experiment", "-profile", "-replay"}
+COMPONENTS = ["hcasim", "hcasim-rtl", "hcasim-dev", "hcasim-doc"]
 PAIR = [
     TOP / "sim/tests/pair.py",
     BUILD / "sim/tests/libhcasim_ready.so",
@@ -46,7 +47,9 @@ class Copy:
         self.work = folder / "work"
         self.work.mkdir()
         self.work.chmod(0o777)
-        output("cmake", "--install", str(BUILD), "--prefix", str(folder / "first"))
+        for component in COMPONENTS:
+            command = ["cmake", "--install", str(BUILD), "--component", component]
+            output(*command, "--prefix", str(folder / "first"))
         (folder / "first").rename(self.prefix)
         self.private = next(self.prefix.glob("lib*/**/hcasim/build.json")).parent
 
