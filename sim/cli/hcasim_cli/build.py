@@ -9,6 +9,8 @@ import os
 import subprocess
 import sys
 
+CONFIGURED = "CMAKE_CACHEFILE_DIR:INTERNAL="
+
 
 def load(folder):
     """The build in a folder; None: it is no such folder."""
@@ -81,6 +83,14 @@ class Build:
     def _made(self, path, target):
         """The path of a part. In a build folder, one that the target `hcasim` does not have is built at its first use."""
         if not os.path.exists(path) and os.path.exists(f"{self.build}/CMakeCache.txt"):
+            original = self._copied_from()
+            if original:
+                print(
+                    f"hcasim: {target} is not built, and {self.build} is a copy of {original}: "
+                    "remove it and configure again",
+                    file=sys.stderr,
+                )
+                return path
             print(f"hcasim: building {target}, once", file=sys.stderr, flush=True)
             command = ["cmake", "--build", self.build, "--target", target]
             done = subprocess.run(
@@ -89,6 +99,13 @@ class Build:
             if done.returncode:
                 print("\n".join(done.stdout.splitlines()[-20:]), file=sys.stderr)
         return path
+
+    def _copied_from(self):
+        """The folder that cmake configured, if this is a copy: its rules build that folder. Else None."""
+        with open(f"{self.build}/CMakeCache.txt", encoding="utf-8") as file:
+            lines = [line.rstrip("\n") for line in file if line.startswith(CONFIGURED)]
+        original = lines[0].removeprefix(CONFIGURED) if lines else self.build
+        return None if os.path.realpath(original) == os.path.realpath(self.build) else original
 
     @property
     def preload(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Parts that ci/demo does not build: built at their first use, in a build folder."""
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,16 @@ def test_a_failed_build_says_why(build, capfd):
     configure(build)
     build.engine("rtl:small")
     assert "engine-rtl-small" in capfd.readouterr().err.split("once\n")[1]
+
+
+def test_a_copied_build_folder_does_not_build_the_original(build, capfd):
+    configure(build)
+    copy = Path(build.build).with_name("copy")
+    shutil.copytree(build.build, copy)
+    copied = builds.load(str(copy))
+    assert not Path(copied.program("hcasim-replay")).exists()
+    assert f"hcasim-replay is not built, and {copy} is a copy of {build.build}" in capfd.readouterr().err
+    assert not Path(f"{build.build}/bin/hcasim-replay").exists()
 
 
 def test_an_installed_copy_builds_nothing(build, capfd):
