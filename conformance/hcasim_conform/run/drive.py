@@ -6,6 +6,7 @@ another runner continues with the next cell.
 """
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -24,6 +25,7 @@ NEXT = " / "  # between lines of a complaint
 COMPLAINT = 60  # last lines of stderr that a fault quotes: room for the report of a lockstep engine
 HOW = {"seed": 0, "brief": False}
 RUNNER = "hcasim-conform-runner"
+FIGURES = re.compile(r"0x[0-9a-f]+|[0-9]+")  # of a fault: they differ from cell to cell
 CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
 
 
@@ -173,6 +175,35 @@ class Process:
         return NEXT.join(text[-COMPLAINT:])
 
 
+class Stuck:
+    """Counts cells in a row that timed out for the same reason."""
+
+    NEW_PROCESS = 3  # after so many a new process shows whether the device works again
+    GIVE_UP = 6  # after so many it does not
+
+    def __init__(self):
+        self.number = 0
+        self.faults = []
+
+    def add(self, result, killed=False):
+        """`killed`: the process has ended, the next cell has a new one. True: it needs one, or nothing helps."""
+        late = result.late and not result.passed
+        if not late or self._alike(result.faults) != self._alike(self.faults):
+            self.number = 0
+        self.faults = result.faults if late else []
+        if late:
+            self.number += 2 if killed else 1
+        return self.number == self.NEW_PROCESS or self.hopeless
+
+    @staticmethod
+    def _alike(faults):
+        return [FIGURES.sub("#", fault) for fault in faults]
+
+    @property
+    def hopeless(self):
+        return self.number >= self.GIVE_UP
+
+
 class GroupRun:
     def __init__(self, dut, bin_dir, cells, report, complain, how=HOW):
         self.dut = dut
@@ -183,6 +214,7 @@ class GroupRun:
         self.complain = complain  # complain(text): faults that belong to no cell
         self.enough = lambda cell, result: False  # called after each cell: true skips the rest
         self.stop = lambda: False  # called before each process: the same
+        self.stuck = Stuck()
         # a cell waits at most for its completions, its event and a SEND
         self.silence = 2 + 4 * dut.timeout
 
@@ -190,6 +222,8 @@ class GroupRun:
         while self.left and not self.stop():
             if not self._run_once():
                 return
+            if self.stuck.hopeless:
+                self._give_up()
 
     def _take(self, process, done):
         """Reads one process to its end. Returns its current cell, and its message if it could not start."""
@@ -205,10 +239,14 @@ class GroupRun:
                     break
             else:
                 result, ended, current = self.result(line), current, None
+                stuck = self._is_stuck(ended, result)
                 done(ended, result)
                 if self.enough(ended, result):
                     process.stalled = True  # do not wait for its end
                     self.left.clear()
+                    break
+                if stuck:
+                    process.stalled = True
                     break
         return current, error
 
@@ -244,8 +282,9 @@ class GroupRun:
                 if process.stalled
                 else died(code)
             )
-            result = failed(f"{how}{': ' + complaint if complaint else ''}")
-            watch.done(current, replace(result, late=process.stalled))
+            result = replace(failed(f"{how}{': ' + complaint if complaint else ''}"), late=process.stalled)
+            self._is_stuck(current, result, killed=True)
+            watch.done(current, result)
         elif len(self.left) == before:
             self._fail_rest(
                 error or f"{died(code)} before the first cell{': ' + complaint if complaint else ''}"
@@ -257,6 +296,15 @@ class GroupRun:
                 f"after the last cell of a group {died(code)}{': ' + complaint if complaint else ''}"
             )
         return True
+
+    def _is_stuck(self, cell, result, killed=False):
+        """A known difference may time out as often as it likes."""
+        return not self.dut.difference(cell) and self.stuck.add(result, killed)
+
+    def _give_up(self):
+        why = f"not run: cells before it timed out, each for the same reason: {self.stuck.faults[0]}"
+        while self.left:
+            self.report(self.left.popleft(), replace(failed(why), late=True))
 
     def _fail_rest(self, reason):
         while self.left:
