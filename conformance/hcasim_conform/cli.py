@@ -15,6 +15,7 @@ from rich.console import Console
 from hcasim_conform import commands
 from hcasim_conform.run import device, drive
 from hcasim_conform.report import brief, diff, results
+from hcasim_conform.taps import artefacts
 from hcasim_conform.taps import judge as taps
 from hcasim_conform.report import terminal
 from hcasim_conform.run import versions
@@ -103,8 +104,10 @@ def execute(args, tables, selector, selection, dut):
     )
     cells = [cell for cell in selection.cells if cell.id not in stopped]
     data = results.record(tables, dut, cells, session.outcomes, about)
-    commands.write_reports(data, args.out)
-    terminal.summarize(data, args.out, args.console, args.quiet)
+    try:
+        commands.write_reports(data, args.out)
+    finally:  # what is said here is not lost even if the reports are
+        terminal.summarize(data, args.out, args.console, args.quiet)
     return exits.FAILED if status or faults or dut.new_findings() else exits.OK, data
 
 
@@ -121,7 +124,7 @@ def conform(args):
     if args.list:
         list_cells(selection)
         return exits.OK
-    results.make_folder(args.out)
+    results.make_folder(args.out, commands.REPORTS, artefacts.FOLDER if wants_taps(args) else None)
     status, data = execute(args, tables, selector, selection, dut)
     if not data:
         return status

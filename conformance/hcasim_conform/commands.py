@@ -24,11 +24,18 @@ STYLE = {
 }
 
 
+REPORTS = ("results.json", "junit.xml", "report.html")
+
+
 def write_reports(data, out):
-    """results.json, junit.xml and report.html in a folder."""
-    results.write_json(data, out / "results.json")
-    junit.write(data, out / "junit.xml")
-    write_html([data], out / "report.html")
+    """REPORTS in a folder."""
+    record, tests, page = (out / name for name in REPORTS)
+    try:
+        results.write_json(data, record)
+        junit.write(data, tests)
+        write_html([data], page)
+    except OSError as error:
+        raise results.ResultsError(f"--out '{out}': the results are not written: {error.strerror}") from error
 
 
 def status(data):
@@ -85,11 +92,14 @@ def report_main(build, argv):
     try:
         runs = [results.load(run) for run in args.runs]
         mutants = args.mutants and _load_mutants(args.mutants)
-        results.make_folder(args.out)
+        results.make_folder(args.out, ["report.html"])
     except results.ResultsError as error:
         return _refuse("report", error)
     folders = [run if run.is_dir() else run.parent for run in args.runs]
-    write_html(runs, args.out / "report.html", folders, mutants)
+    try:
+        write_html(runs, args.out / "report.html", folders, mutants)
+    except OSError as error:
+        return _refuse("report", f"{args.out / 'report.html'}: {error.strerror}")
     print(f"{args.out / 'report.html'}: {len(runs)} runs side by side")
     return exits.OK
 
@@ -117,11 +127,11 @@ def merge_main(build, argv):
     try:
         shards = [results.load(run) for run in args.runs]
         data = merge.merge(shards, [str(run) for run in args.runs])
-        results.make_folder(args.out)
+        results.make_folder(args.out, REPORTS)
+        for shard, run in zip(shards, args.runs):
+            _move_artefacts(shard, run if run.is_dir() else run.parent, args.out)
+        write_reports(data, args.out)
     except (results.ResultsError, merge.MergeError) as error:
         return _refuse("merge", error)
-    for shard, run in zip(shards, args.runs):
-        _move_artefacts(shard, run if run.is_dir() else run.parent, args.out)
-    write_reports(data, args.out)
     terminal.summarize(data, args.out)
     return status(data)

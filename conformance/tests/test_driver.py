@@ -40,7 +40,7 @@ def conform(fake_bin, write_dut, tmp_path, monkeypatch):
         ]
         status = cli.main(None, args)
         record = out / "results.json"
-        return status, results.load(record) if record.exists() else None
+        return status, results.load(record) if record.is_file() else None
 
     return run
 
@@ -131,6 +131,38 @@ def test_what_is_refused_before_the_first_cell(conform, tmp_path, capsys, env, d
     status, data = conform(more=[word.format(file=file) for word in more], doc=doc, **env)
     assert (status, data) == (2, None)
     assert words.format(file=file) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["results.json", "junit.xml", "report.html"])
+def test_reports_that_cannot_be_written_are_refused_before_the_first_cell(conform, tmp_path, capsys, name):
+    blocked = tmp_path / "out" / name
+    blocked.mkdir(parents=True)
+    assert conform(FAKE_CRASH=FIRST)[0] == 2
+    said = capsys.readouterr()
+    assert (
+        said.err
+        == f"hcasim conform: --out '{blocked.parent}': {blocked} is a folder, and has to be written\n"
+    )
+    assert "cells on fake" not in said.out
+
+
+def test_a_file_in_the_place_of_the_captures(conform, tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "taps").touch()
+    assert conform()[0] == 2
+    assert capsys.readouterr().err.endswith("/taps is no folder\n")
+    assert conform(more=["--no-tap"])[0] == 0
+
+
+@pytest.mark.parametrize("name", ["results.json", "report.html"])
+def test_a_full_disk(conform, tmp_path, capsys, name):
+    """The terminal still has the results."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).symlink_to("/dev/full")
+    assert conform(FAKE_FAIL=SECOND)[0] == 2
+    said = capsys.readouterr()
+    assert "the results are not written: No space left on device" in said.err
+    assert f"fail {SECOND}: byte 3 <is> wrong" in said.out and "1 fail" in said.out
 
 
 def known(cells, **more):

@@ -291,7 +291,7 @@ def main(build, argv):
             return exits.OK
         if not (build / "mutants").is_dir():
             raise CatalogueError(f"{build} was not built with -DHCASIM_MUTANTS=ON (preset mutants)")
-        results.make_folder(args.out)
+        results.make_folder(args.out, ["mutants.json"])
         return run(args, mutants, build / "bin")
     except (CatalogueError, duts.DutError, results.ResultsError) as error:
         print(f"hcasim conform mutants: {error}", file=sys.stderr)

@@ -118,8 +118,8 @@ def record(tables, dut, cells, outcomes, run):
     }
 
 
-def make_folder(out):
-    """The folder of --out. Called before a run, whose results could not be written otherwise."""
+def make_folder(out, files, folder=None):
+    """The folder of --out, for files and a folder in it. Called before a run, whose results would be lost otherwise."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         if not os.access(out, os.W_OK | os.X_OK):
@@ -127,6 +127,13 @@ def make_folder(out):
     except OSError as error:
         why = "is no folder" if isinstance(error, (FileExistsError, NotADirectoryError)) else error.strerror
         raise ResultsError(f"--out '{out}': {why}") from error
+    for path in (out / name for name in files):
+        if path.is_dir():
+            raise ResultsError(f"--out '{out}': {path} is a folder, and has to be written")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise ResultsError(f"--out '{out}': {path}: {os.strerror(errno.EACCES)}")
+    if folder and (out / folder).exists() and not (out / folder).is_dir():
+        raise ResultsError(f"--out '{out}': {out / folder} is no folder")
 
 
 # -- the file ----------------------------------------------------------------------------------------------

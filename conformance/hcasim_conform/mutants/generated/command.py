@@ -300,7 +300,7 @@ def main(build, argv):
         if args.list:
             known = equivalents(mutants)
             return show(select(mutants, args, known), known)
-        results.make_folder(args.out)
+        results.make_folder(args.out, ["generated-mutants.json", "mutants.html"])
         return run(args, mutants, left_out, build)
     except (CatalogueError, MachineError, SelectionError, duts.DutError, results.ResultsError) as error:
         print(f"hcasim conform mutants: {error}", file=sys.stderr)
