@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # -DHCASIM_MUTANTS=ON: a build whose provider and adapter have deliberate faults, one at a time, for `hcasim conform
 # mutants`. Copies of the sources with all faults planted are compiled instead of the sources. It has no other use.
-option(HCASIM_MUTANTS "build with the faults of conformance/mutants/mutants.yaml" OFF)
+option(HCASIM_MUTANTS "build with the faults of HCASIM_MUTANTS_LIST" OFF)
+set(HCASIM_MUTANTS_LIST ${CMAKE_SOURCE_DIR}/conformance/mutants/mutants.yaml CACHE FILEPATH "list of deliberate faults")
 
 function(hcasim_plant_mutants)
-  set(catalogue ${CMAKE_SOURCE_DIR}/conformance/mutants/mutants.yaml)
+  set(catalogue ${HCASIM_MUTANTS_LIST})
   set(plant ${CMAKE_SOURCE_DIR}/conformance/hcasim_conform/mutants/plant.py)
   set(copies ${CMAKE_BINARY_DIR}/mutants)
   execute_process(COMMAND ${HCASIM_PYTHON} ${plant} ${catalogue} ${CMAKE_SOURCE_DIR} ${copies}

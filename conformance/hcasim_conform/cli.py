@@ -13,6 +13,7 @@ from hcasim_cli import exits
 from rich.console import Console
 
 from hcasim_conform import commands
+from hcasim_conform.mutants import judge as mutants
 from hcasim_conform.run import device, drive
 from hcasim_conform.report import brief, diff, results
 from hcasim_conform.taps import artefacts
@@ -29,6 +30,7 @@ from hcasim_conform.run.session import NOT_RUN, Session, run
 from hcasim_conform.model.tables import Tables
 
 PYTEST_OK, PYTEST_FAILED = 0, 1
+WRONG = (DutError, device.DeviceError, SelectionError, results.ResultsError, mutants.CatalogueError)
 
 
 def bin_dir(given):
@@ -92,7 +94,7 @@ def execute(args, tables, selector, selection, dut):
         command=args.command,
         started=started.isoformat(timespec="seconds"),
         seconds=time.monotonic() - begin,
-        versions={**versions.collect(bin_dir(args.bin), dut.env), **device.describe(dut)},
+        versions={**versions.collect(bin_dir(args.bin), dut.env), **device.describe(dut), **args.mutant},
         mode=selection.mode,
         seed=selection.seed,
         repeat=args.repeat,
@@ -115,6 +117,8 @@ def conform(args):
     baseline = commands.baseline(args.diff[0], args.out) if args.diff else None
     tables = Tables()
     dut = load(args.dut, args.peer, args.peer_command, args.engine, args.set)
+    mutant = mutants.active(bin_dir(args.bin).parent, dut.env)
+    args.mutant = {"mutant": mutant} if mutant else {}
     args.part = shard_of(args.shard) if args.shard else None
     selector = Selector(Enumerator(tables), EXHAUSTIVE if args.exhaustive else COVERING, args.seed)
     if args.explain:
@@ -147,7 +151,7 @@ def main(build, argv):
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     try:
         return conform(args)
-    except (DutError, device.DeviceError, SelectionError, results.ResultsError) as error:
+    except WRONG as error:
         print(f"hcasim conform: {error}", file=sys.stderr)
         return exits.WRONG
 

@@ -3,6 +3,7 @@
 import json
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 
 from hcasim_conform import cli
@@ -163,6 +164,45 @@ def test_a_full_disk(conform, tmp_path, capsys, name):
     said = capsys.readouterr()
     assert "the results are not written: No space left on device" in said.err
     assert f"fail {SECOND}: byte 3 <is> wrong" in said.out and "1 fail" in said.out
+
+
+# -- a build with mutants
+
+
+@pytest.fixture
+def planted(fake_bin):
+    """The programs are those of a build with the mutant `one`."""
+    row = {
+        "id": "one",
+        "what": "something is wrong",
+        "file": "sim/core/a.c",
+        "find": "a",
+        "with": "MUTANT",
+        "cells": ["*"],
+        "fault": "x",
+    }
+    catalogue = fake_bin.parent / "mutants" / "mutants.yaml"
+    catalogue.parent.mkdir()
+    catalogue.write_text(json.dumps({"mutants": [row]}), encoding="utf-8")
+
+
+def test_the_record_names_the_mutant(planted, conform):
+    _, data = conform(HCASIM_MUTANT="one", FAKE_FAIL_MUTANT="one")
+    assert data["versions"]["mutant"] == "one" and data["summary"]["fail"] == data["summary"]["cells"]
+    jsonschema.validate(results.pack(data), json.loads(results.SCHEMA.read_text(encoding="utf-8")))
+
+
+def test_without_a_mutant_the_record_names_none(planted, conform):
+    assert "mutant" not in conform(HCASIM_MUTANT="")[1]["versions"]
+
+
+def test_a_build_without_mutants_has_none(conform):
+    assert "mutant" not in conform(HCASIM_MUTANT="one")[1]["versions"]
+
+
+def test_a_mutant_that_the_build_does_not_have(planted, conform, capsys):
+    assert conform(HCASIM_MUTANT="two") == (2, None)
+    assert capsys.readouterr().err == "hcasim conform: there is no mutant two\n"
 
 
 def known(cells, **more):

@@ -68,6 +68,37 @@ def test_a_wrong_catalogue_is_named(rows, words, tmp_path):
         mutants.load(path)
 
 
+def written(path, *ids):
+    rows = [{**row(cells=["*"], fault="x", **{"with": "MUTANT"}), "id": name} for name in ids]
+    path.write_text(yaml.safe_dump({"mutants": rows}), encoding="utf-8")
+    return path
+
+
+def test_the_list_is_that_of_the_build(tmp_path, monkeypatch, capsys):
+    """plant.py leaves it there; --catalogue is another one."""
+    source = tmp_path / "top" / "sim" / "core" / "a.c"
+    source.parent.mkdir(parents=True)
+    source.write_text("a\n", encoding="utf-8")
+    plant.main(written(tmp_path / "own.yaml", "one"), tmp_path / "top", tmp_path / "mutants")
+    monkeypatch.setenv("HCASIM_BUILD", str(tmp_path))
+    capsys.readouterr()
+    assert mutants.main(None, ["--list"]) == 0 and capsys.readouterr().out == "one  something is wrong\n"
+    other = written(tmp_path / "other.yaml", "two")
+    assert mutants.main(None, ["--list", "--catalogue", str(other)]) == 0
+    assert capsys.readouterr().out == "two  something is wrong\n"
+
+
+@pytest.mark.parametrize(
+    "text, words", [(None, "No such file"), ("a: [", "while parsing"), ("a: 1", "'a' was unexpected")]
+)
+def test_a_list_that_cannot_be_read(tmp_path, capsys, text, words):
+    path = tmp_path / "list.yaml"
+    if text:
+        path.write_text(text, encoding="utf-8")
+    assert mutants.main(None, ["--list", "--catalogue", str(path)]) == 2
+    assert words in capsys.readouterr().err
+
+
 def test_a_mutant_without_cells_is_named(cells):
     with pytest.raises(mutants.CatalogueError, match="mutant one: no cell matches any of .*nowhere"):
         mutants.choose([mutants.Mutant("one", "", ["nowhere/*"], "x")], cells)

@@ -5,6 +5,7 @@ Needs a build with -DHCASIM_MUTANTS=ON (conformance/mutants). Without a fault al
 with each one, at least one of the cells that the catalogue names for it is red for the reason that it names. A cell
 that fails for another reason, or by a time-out that the catalogue does not expect, does not count.
 """
+import difflib
 import json
 import os
 import re
@@ -17,10 +18,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import jsonschema
+import yaml
 from hcasim_cli import exits
 from hcasim_cli.parser import Parser
 
 from hcasim_conform import yaml_text
+from hcasim_conform.mutants import plant
 from hcasim_conform.run import drive
 from hcasim_conform.report import results
 from hcasim_conform.run import dut as duts
@@ -97,7 +100,12 @@ def mutant_of(row, path):
 
 
 def load(path=CATALOGUE):
-    doc = yaml_text.load(Path(path).read_text(encoding="utf-8"))
+    try:
+        doc = yaml_text.load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CatalogueError(f"{path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise CatalogueError(f"{path}: {error}") from error
     try:
         jsonschema.validate(doc, json.loads(SCHEMA.read_text(encoding="utf-8")))
     except jsonschema.ValidationError as error:
@@ -109,6 +117,25 @@ def load(path=CATALOGUE):
     if twice:
         raise CatalogueError(f"{path}: the id {twice[0]} is there twice")
     return mutants
+
+
+def planted(build):
+    """Whether a build has mutants."""
+    return (Path(build) / "mutants").is_dir()
+
+
+def of_build(build):
+    """The catalogue that a build was made with."""
+    copy = Path(build) / "mutants" / plant.COPY
+    return copy if copy.exists() else CATALOGUE
+
+
+def active(build, env):
+    """The mutant that the environment of a DUT activates in this build, or None. An unknown one would be none at all."""
+    name = {**os.environ, **env}.get(SWITCH)
+    if not name or not planted(build):
+        return None
+    return select(load(of_build(build)), [name])[0].id
 
 
 def spread(cells, count):
@@ -247,13 +274,19 @@ def parser(_build):
     p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="mutants at a time")
     p.add_argument("--out", type=Path, default=Path("conform-out"), metavar="DIR", help="for mutants.json")
     p.add_argument("--list", action="store_true", help="print the catalogue, run nothing")
+    p.add_argument(
+        "--catalogue", type=Path, metavar="FILE", help="list of the mutants (default: that of the build)"
+    )
     return p
 
 
 def select(mutants, ids):
     unknown = sorted(set(ids) - {mutant.id for mutant in mutants})
     if unknown:
-        raise CatalogueError(f"there is no mutant {unknown[0]}")
+        near = difflib.get_close_matches(unknown[0], [mutant.id for mutant in mutants], 1)
+        raise CatalogueError(
+            f"there is no mutant {unknown[0]}{f'; the nearest is {near[0]}' if near else ''}"
+        )
     return [mutant for mutant in mutants if not ids or mutant.id in ids]
 
 
@@ -285,11 +318,11 @@ def main(build, argv):
     args = parser(build).parse_args(argv)
     build = Path(os.environ.get("HCASIM_BUILD", HERE.parent / "build" / "mutants"))
     try:
-        mutants = select(load(), args.ids)
+        mutants = select(load(args.catalogue or of_build(build)), args.ids)
         if args.list:
             print("\n".join(f"{mutant.id}  {mutant.what}" for mutant in mutants))
             return exits.OK
-        if not (build / "mutants").is_dir():
+        if not planted(build):
             raise CatalogueError(f"{build} was not built with -DHCASIM_MUTANTS=ON (preset mutants)")
         results.make_folder(args.out, ["mutants.json"])
         return run(args, mutants, build / "bin")

@@ -3,7 +3,8 @@
 
     python3 plant.py CATALOGUE TOP OUT
 
-writes OUT/<file> for each file that has mutants, and prints the files' names, one per line. The sources
+writes OUT/<file> for each file that has mutants and OUT/mutants.yaml, the catalogue, which says later what is in
+the build; and prints the files' names, one per line. The sources
 are not prepared for mutants: a mutant is a piece of text and its replacement, in which
 MUTANT is true if that mutant is selected. CMake builds the copies only with -DHCASIM_MUTANTS=ON.
 """
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+COPY = "mutants.yaml"
 WORD = re.compile(r"\bMUTANT\b")
 
 
@@ -65,7 +67,9 @@ def write_if_new(path, text):
 
 
 def main(catalogue, top, out):
-    mutants = yaml.safe_load(Path(catalogue).read_text(encoding="utf-8"))["mutants"]
+    listed = Path(catalogue).read_text(encoding="utf-8")
+    write_if_new(Path(out) / COPY, listed)
+    mutants = yaml.safe_load(listed)["mutants"]
     for name, chosen in by_file(mutants).items():
         source = Path(top) / name
         try:
