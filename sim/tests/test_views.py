@@ -355,6 +355,24 @@ def test_a_trace_without_events(tmp_path):
     )
 
 
+@pytest.mark.parametrize("options", [[], ["--no-events"]])
+def test_failed_completions(tmp_path, options):
+    """A peer that does not answer: the request that times out, and what is flushed behind it, by their first."""
+    options = ["--trace", str(tmp_path), "--fault", "loss=1", *options]
+    machine = Machine(hcas=2, options=options)
+    result = machine.run(BUILD / "bin/hcasim-faulty", "write", 1)
+    assert result.status == 0, result.output
+    cqes = [cqe for cqe in log(tmp_path, "cqe.log") if cqe["status"] != "OK"]
+    result = hcasim("stat", "--json", tmp_path)
+    rows = json.loads(result.stdout)["failures"]
+    assert sum(row["count"] for row in rows) == len(cqes) > 1
+    assert [row["status"] for row in rows][0] == cqes[0]["status"] == "RETRY_EXC_ERR"
+    assert rows[0]["first_ps"] == cqes[0]["ps"]
+    result = hcasim("stat", tmp_path)
+    assert "failed completions" in result.stdout and "RETRY_EXC_ERR" in result.stdout
+    assert result.returncode == (2 if "--no-events" in options else 0), result.stderr
+
+
 def test_a_folder_without_a_trace(tmp_path):
     result = hcasim("stat", tmp_path)
     assert result.returncode == 2 and "it is no folder of hcasim run --trace" in result.stderr

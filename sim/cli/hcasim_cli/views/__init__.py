@@ -8,7 +8,7 @@ import tempfile
 from .. import exits
 from ..parser import Parser
 from . import stat, timeline, wave
-from .trace import Trace, TraceError
+from .trace import NoEvents, Trace, TraceError, completions
 from .work import assemble
 
 
@@ -72,7 +72,16 @@ def wave_main(build, args):
 
 
 def show(folder, as_json):
-    trace = Trace(folder_of(folder))
+    folder = folder_of(folder)
+    try:
+        trace = Trace(folder)
+    except NoEvents:  # all that there is
+        failures = stat.failures(completions(folder))
+        if as_json:
+            print(json.dumps({"failures": failures}, indent=1))
+        else:
+            stat.print_failures(failures)
+        raise
     figures = stat.figures(trace, assemble(trace))
     if as_json:
         print(json.dumps(figures, indent=1))

@@ -106,6 +106,21 @@ def caches(trace, hca):
     return {name: table[name] for name in sorted(table)}
 
 
+def failures(cqes):
+    """Completions with an error, alike ones counted, in the order of their first: later ones are often its consequence."""
+    table = {}
+    for cqe in cqes:
+        if cqe.status == "OK":
+            continue
+        op = cqe.wqe_op if cqe.op == "REQ" else cqe.op
+        entry = table.setdefault(
+            (cqe.hca, cqe.qpn, op, cqe.status, cqe.vendor_err), {"count": 0, "first_ps": cqe.ps}
+        )
+        entry["count"] += 1
+    keys = ("hca", "qpn", "op", "status", "vendor_err")
+    return [{**dict(zip(keys, key)), **entry} for key, entry in table.items()]
+
+
 def adapter(trace, hca, works, active):
     steps = defaultdict(list)
     for step in trace.steps:
@@ -129,6 +144,7 @@ def figures(trace, works):
         "time": {"from_ps": first, "to_ps": last, "active_ps": active.total},
         "adapters": {hca: adapter(trace, hca, works, active) for hca in trace.hcas},
         "operations": latencies(works),
+        "failures": failures(trace.cqes),
     }
 
 
@@ -160,6 +176,17 @@ def print_adapter(name, entry, length):
         print(f"  {name:20}{row['hits']:9}{row['misses']:12}{rate:12.1f}%{mean:>12}")
 
 
+def print_failures(rows):
+    if not rows:
+        return
+    print(f"\n{'failed completions':22}{'QP':>9}{'times':>9}{'first, ns':>17}  status, what the adapter saw")
+    for row in rows:
+        where = f"{row['hca']} {row['op']}"
+        print(
+            f"{where:22}{row['qpn']:9}{row['count']:9}{row['first_ps'] / 1e3:17.1f}  {row['status']}, {row['vendor_err']}"
+        )
+
+
 def print_table(stat):
     first, last, active = (stat["time"][key] for key in ("from_ps", "to_ps", "active_ps"))
     print(
@@ -174,3 +201,4 @@ def print_table(stat):
         times = [row.get(f"{key}_ps") for key in ("p50", "p99", "max", "mean")]
         line = "".join(f"{'-':>12}" if t is None else f"{t / 1e3:12.1f}" for t in times)
         print(f"{op:22}{row['count']:9}{row['measured']:9}{line}")
+    print_failures(stat["failures"])

@@ -42,12 +42,17 @@ WQE = {"ps": NUMBER, "hca": NAME, "qpn": NUMBER, "index": NUMBER, "op": NAME, "l
 CQE = {"ps": NUMBER, "hca": NAME, "qpn": NUMBER, "op": NAME, "wqe_op": NAME} | {
     "wqe_index": NUMBER,
     "status": NAME,
+    "vendor_err": NAME,
     "raw": NAME,
 }
 
 
 class TraceError(Exception):
     """The folder cannot be used: one sentence that names file, line, field and value."""
+
+
+class NoEvents(TraceError):
+    """A folder of a run with --no-events: the other logs are there."""
 
 
 # json makes values of exactly these types: a bool is not taken for an int.
@@ -194,7 +199,7 @@ def check_folder(folder):
     if os.path.exists(f"{folder}/events.log"):
         return
     if os.path.exists(f"{folder}/tlp.log"):
-        raise TraceError(f"{folder}: has no events.log: run again with --trace but without --no-events")
+        raise NoEvents(f"{folder}: has no events.log: run again with --trace but without --no-events")
     raise TraceError(f"{folder}: has no events.log: it is no folder of hcasim run --trace")
 
 
@@ -213,7 +218,11 @@ class Trace:
         self.levels = events.values()
         self.writes = records(f"{folder}/tlp.log", TLP, is_followed)
         self.wqes = records(f"{folder}/wqe.log", WQE)
-        self.cqes = records(f"{folder}/cqe.log", CQE)
+        self.cqes = completions(folder)
+
+
+def completions(folder):
+    return records(f"{folder}/cqe.log", CQE)
 
 
 def is_followed(tlp):
