@@ -52,6 +52,41 @@ def write_quick_dut(tmp_path, **changes):
     return str(path)
 
 
+SHIM = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+
+/* As a provider may: a call that succeeds changes errno, and one that fails does not set it. */
+struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq *(*real)(struct ibv_context *, int, void *, struct ibv_comp_channel *, int) =
+		dlsym(RTLD_NEXT, "ibv_create_cq");
+	struct ibv_cq *cq = real(ctx, cqe, cq_context, channel, vector);
+
+	errno = EIO;
+	return cq;
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	return NULL;
+}
+"""
+
+
+@pytest.fixture
+def no_srq(build, tmp_path):
+    """Words of a start command: a library in which ibv_create_srq() fails and does not say why."""
+    source, library = tmp_path / "shim.c", tmp_path / "shim.so"
+    source.write_text(SHIM, encoding="utf-8")
+    include = build.parent / "rdma-core" / "include"
+    subprocess.run(["cc", "-shared", "-fPIC", "-I", include, "-o", library, source, "-ldl"], check=True)
+    return ["sh", "-c", f'LD_PRELOAD="{library}:$LD_PRELOAD" exec "$0" "$@"']
+
+
 @pytest.fixture
 def quick_dut(tmp_path):
     return write_quick_dut(tmp_path)
@@ -66,6 +101,22 @@ def test_cells_pass(conform, quick_dut):
     assert failing(data) == {}
     assert done.returncode == 0, done.stderr
     assert all(row["calls"] and row["seen"] for row in data["cells"])
+
+
+@pytest.mark.parametrize("peer", [False, True])
+def test_a_creation_that_fails_without_errno(conform, no_srq, tmp_path, peer):
+    """What an earlier call has left in errno is not the reason."""
+    start = ["hcasim", "run", "--hcas", "2", "--"]
+    ends = (
+        {"start": start, "peer_command": [*no_srq, "hcasim-conform-runner", "--peer"]}
+        if peer
+        else {"start": start + no_srq}
+    )
+    path = write_quick_dut(tmp_path, **ends)
+    done, data = conform("--dut", path, "--no-tap", "-k", "srq/post_srq_recv/rc or suite/objects/rc/held")
+    assert done.returncode == 1
+    said = {fault for row in data["cells"] for fault in row["faults"] if "EIO" in fault or "errno" in fault}
+    assert said >= {"ibv_create_srq failed with no errno"} and not [text for text in said if "EIO" in text]
 
 
 def test_a_crash_of_the_runner_costs_its_cell(conform, quick_dut):

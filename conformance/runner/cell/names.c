@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,9 +62,14 @@ const char *flags_name(const struct name *table, const char *prefix, unsigned lo
 
 const char *errno_name(int err)
 {
-	const char *name = strerrorname_np(err < 0 ? -err : err);
+	const char *name = err ? strerrorname_np(err < 0 ? -err : err) : NULL;
 
 	return name ? name : "no errno";
+}
+
+int errno_of_failure(void)
+{
+	return errno ? errno : NO_ERRNO;
 }
 
 int errno_value(const char *name)

@@ -27,8 +27,11 @@ const char *value_name(const struct name *table, long value);
 /* "A | B", or "0", in a buffer of the caller. */
 const char *flags_name(const struct name *table, const char *prefix, unsigned long value, char *buf,
 		       size_t size);
+#define NO_ERRNO 4096 /* in place of an errno: the call that failed has set none */
 /* For example "EINVAL"; never NULL. */
 const char *errno_name(int err);
+/* errno of a call that has failed, or NO_ERRNO. */
+int errno_of_failure(void);
 /* 0 if no value has that name. */
 int errno_value(const char *name);
 

@@ -11,11 +11,6 @@
 /* librdmacm's limit as a multiple of the watchdog's, so that elapsed time alone fails no cell. */
 #define SPARE 10
 
-static int failed(void)
-{
-	return errno ? errno : EIO;
-}
-
 /* Waits for one event of any id of the channel; a connection request contains the server's id. */
 static int expect_event(struct cm *cm, unsigned int timeout_ms, enum rdma_cm_event_type type)
 {
@@ -26,7 +21,7 @@ static int expect_event(struct cm *cm, unsigned int timeout_ms, enum rdma_cm_eve
 	if (!watchdog_readable(cm->channel->fd, timeout_ms))
 		return ETIMEDOUT;
 	if (rdma_get_cm_event(cm->channel, &event))
-		return failed();
+		return errno_of_failure();
 	if (event->event != type)
 		ret = event->status < 0 ? -event->status : EPROTO;
 	else if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -52,7 +47,7 @@ static int create_channel(struct cm *cm)
 	cm->step = "rdma_create_event_channel";
 	errno = 0;
 	cm->channel = rdma_create_event_channel();
-	return cm->channel ? 0 : failed();
+	return cm->channel ? 0 : errno_of_failure();
 }
 
 static int listen_on(struct cm *cm, const char *address, uint16_t *port)
@@ -67,13 +62,13 @@ static int listen_on(struct cm *cm, const char *address, uint16_t *port)
 	cm->step = "rdma_create_id";
 	errno = 0;
 	if (rdma_create_id(cm->channel, &cm->listener, NULL, RDMA_PS_TCP))
-		return failed();
+		return errno_of_failure();
 	cm->step = "rdma_bind_addr";
 	if (rdma_bind_addr(cm->listener, (struct sockaddr *)&sa))
-		return failed();
+		return errno_of_failure();
 	cm->step = "rdma_listen";
 	if (rdma_listen(cm->listener, 1))
-		return failed();
+		return errno_of_failure();
 	*port = rdma_get_src_port(cm->listener);
 	return 0;
 }
@@ -92,7 +87,7 @@ static int create_qp(struct cm *cm, struct rdma_cm_id *id, uint32_t sges, uint32
 
 	cm->step = "rdma_create_qp";
 	if (rdma_create_qp(id, NULL, &attr))
-		return failed();
+		return errno_of_failure();
 	if (id == cm->client)
 		cm->cap = attr.cap;
 	return 0;
@@ -105,17 +100,17 @@ static int reach(struct cm *cm, const struct dut *dut, struct sockaddr_storage *
 
 	cm->step = "rdma_create_id";
 	if (rdma_create_id(cm->channel, &cm->client, NULL, RDMA_PS_TCP))
-		return failed();
+		return errno_of_failure();
 	cm->step = "rdma_resolve_addr";
 	if (rdma_resolve_addr(cm->client, (struct sockaddr *)from, (struct sockaddr *)to,
 			      SPARE * dut->timeout_ms))
-		return failed();
+		return errno_of_failure();
 	ret = expect_event(cm, dut->timeout_ms, RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (ret)
 		return ret;
 	cm->step = "rdma_resolve_route";
 	if (rdma_resolve_route(cm->client, SPARE * dut->timeout_ms))
-		return failed();
+		return errno_of_failure();
 	return expect_event(cm, dut->timeout_ms, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
@@ -138,7 +133,7 @@ int cm_accept(struct cm *cm, unsigned int timeout_ms)
 	cm->peer_cq = cm->server->recv_cq;
 	cm->peer_pd = cm->server->pd;
 	cm->step = "rdma_accept";
-	return rdma_accept(cm->server, &param) ? failed() : 0;
+	return rdma_accept(cm->server, &param) ? errno_of_failure() : 0;
 }
 
 int cm_established(struct cm *cm, unsigned int timeout_ms)
@@ -153,7 +148,7 @@ int cm_connect(struct cm *cm, const struct dut *dut)
 
 	cm->step = "rdma_connect";
 	if (rdma_connect(cm->client, &param))
-		return failed();
+		return errno_of_failure();
 	ret = dut->remote ? remote_cm_accept(cm) : cm_accept(cm, dut->timeout_ms);
 	if (!ret)
 		ret = cm_established(cm, dut->timeout_ms);

@@ -11,6 +11,8 @@
 #include <jansson.h>
 #include <infiniband/verbs.h>
 
+#include "link/made.h"
+
 struct end {
 	char device[64];
 	uint8_t port;

@@ -12,11 +12,6 @@
 #define TSO_HEADER 64
 #define CQ_DEPTH   64
 
-static int failed(void)
-{
-	return errno ? errno : EIO;
-}
-
 /* Whether one of the first `num` work requests of the cell has this operation. */
 static bool cell_has(const struct cell *cell, unsigned int num, enum ibv_wr_opcode op)
 {
@@ -129,14 +124,13 @@ static int create_cqs(struct link *l)
 	l->step = "ibv_create_comp_channel";
 	l->channel = ibv_create_comp_channel(l->dut->responder.ctx);
 	if (!l->channel)
-		return failed();
+		return errno_of_failure();
 	l->step = l->opts.cq_ex ? "ibv_create_cq_ex" : "ibv_create_cq";
-	errno = 0;
 	l->cq = l->opts.cq ? l->opts.cq : create_cq(l, l->dut->requester.ctx, NULL);
 	l->peer_cq = l->opts.peer_cq ? l->opts.peer_cq
 		     : l->cq         ? create_cq(l, l->dut->responder.ctx, l->channel)
 				     : NULL;
-	return l->peer_cq ? 0 : failed();
+	return l->peer_cq ? 0 : errno_of_failure();
 }
 
 /* Logs the call of ibv_create_qp_ex(). */
@@ -206,10 +200,9 @@ static int create_requester(struct link *l, struct log *log)
 
 	log_requester(l, &attr, log);
 	l->step = "ibv_create_qp_ex";
-	errno = 0;
 	l->qp = ibv_create_qp_ex(l->dut->requester.ctx, &attr);
 	if (!l->qp)
-		return failed();
+		return errno_of_failure();
 	l->cap = attr.cap;
 	if (l->extended)
 		l->qpx = ibv_qp_to_qp_ex(l->qp);
@@ -222,10 +215,9 @@ static int create_srq(struct link *l)
 	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 2 * LINK_RECV_SLOTS, .max_sge = l->ask_sge}};
 
 	l->step = "ibv_create_srq";
-	errno = 0;
 	l->srq = ibv_create_srq(l->dut->responder.pd, &attr);
 	l->cap.max_recv_sge = attr.attr.max_sge;
-	return l->srq ? 0 : failed();
+	return l->srq ? 0 : errno_of_failure();
 }
 
 static int create_peer(struct link *l)
@@ -240,10 +232,9 @@ static int create_peer(struct link *l)
 	};
 
 	l->step = "ibv_create_qp of the peer";
-	errno = 0;
 	l->peer = ibv_create_qp(l->dut->responder.pd, &attr);
 	if (!l->peer)
-		return failed();
+		return errno_of_failure();
 	if (l->api == API_RECV)
 		l->cap.max_recv_sge = attr.cap.max_recv_sge;
 	return 0;
@@ -266,9 +257,8 @@ static int steer_broadcast(struct link *l)
 	memset(rule.eth.val.dst_mac, 0xff, 6);
 	memset(rule.eth.mask.dst_mac, 0xff, 6);
 	l->step = "ibv_create_flow";
-	errno = 0;
 	l->flow = ibv_create_flow(l->peer, &rule.attr);
-	return l->flow ? 0 : failed();
+	return l->flow ? 0 : errno_of_failure();
 }
 
 static int create_window(struct link *l)
@@ -276,10 +266,9 @@ static int create_window(struct link *l)
 	if (!(l->needs & (NEED_OWN_WINDOW | NEED_PEER_WINDOW)))
 		return 0;
 	l->step = "ibv_alloc_mw (type 2)";
-	errno = 0;
 	l->mw = ibv_alloc_mw(l->needs & NEED_PEER_WINDOW ? l->dut->responder.pd : l->dut->requester.pd,
 			     IBV_MW_TYPE_2);
-	return l->mw ? 0 : failed();
+	return l->mw ? 0 : errno_of_failure();
 }
 
 static int create_ah(struct link *l)
@@ -288,9 +277,8 @@ static int create_ah(struct link *l)
 
 	l->step = "ibv_create_ah";
 	link_address(&l->dut->requester, &l->dut->responder, &attr);
-	errno = 0;
 	l->ah = ibv_create_ah(l->dut->requester.pd, &attr);
-	return l->ah ? 0 : failed();
+	return l->ah ? 0 : errno_of_failure();
 }
 
 static int create_slots(struct link *l)

@@ -4,20 +4,14 @@
 
 #include "link/link_xrc.h"
 
-static int failed(void)
-{
-	return errno ? errno : EIO;
-}
-
 static int create_xrcd(struct link *l, const struct end *end, struct ibv_xrcd **xrcd)
 {
 	struct ibv_xrcd_init_attr attr = {
 		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
 
-	errno = 0;
 	l->step = "ibv_open_xrcd";
 	*xrcd = ibv_open_xrcd(end->ctx, &attr);
-	return *xrcd ? 0 : failed();
+	return *xrcd ? 0 : errno_of_failure();
 }
 
 static int create_srq(struct link *l, const struct end *end, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
@@ -29,11 +23,10 @@ static int create_srq(struct link *l, const struct end *end, struct ibv_xrcd *xr
 	attr->pd = end->pd;
 	attr->xrcd = xrcd;
 	attr->cq = cq;
-	errno = 0;
 	l->step = "ibv_create_srq_ex (XRC)";
 	*srq = ibv_create_srq_ex(end->ctx, attr);
 	if (!*srq)
-		return failed();
+		return errno_of_failure();
 	l->step = "ibv_get_srq_num";
 	return ibv_get_srq_num(*srq, srqn);
 }
@@ -44,9 +37,8 @@ static int create_recv_qp(struct link *l, const struct end *end, struct ibv_xrcd
 		.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = xrcd};
 
 	l->step = "ibv_create_qp_ex (XRC_RECV)";
-	errno = 0;
 	*qp = ibv_create_qp_ex(end->ctx, &attr);
-	return *qp ? 0 : failed();
+	return *qp ? 0 : errno_of_failure();
 }
 
 static int create_send_qp(struct link *l, const struct end *end, struct ibv_cq *cq, struct ibv_qp **qp)
@@ -60,9 +52,8 @@ static int create_send_qp(struct link *l, const struct end *end, struct ibv_cq *
 	};
 
 	l->step = "ibv_create_qp_ex (XRC_SEND of the responder)";
-	errno = 0;
 	*qp = ibv_create_qp_ex(end->ctx, &attr);
-	return *qp ? 0 : failed();
+	return *qp ? 0 : errno_of_failure();
 }
 
 static int create_back(struct link *l)

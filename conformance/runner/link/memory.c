@@ -14,10 +14,10 @@
 
 static int give_up(struct arena *a)
 {
-	int err = errno;
+	int err = errno_of_failure();
 
 	arena_destroy(a);
-	return err ? err : EIO;
+	return err;
 }
 
 int arena_create(struct arena *a, const char *name, struct ibv_pd *pd, size_t size, int access)
@@ -53,7 +53,6 @@ int arena_create_dm(struct arena *a, const char *name, struct ibv_pd *pd, uint64
 	if (!a->base || !a->shadow || !a->known)
 		return give_up(a);
 	*step = "ibv_alloc_dm";
-	errno = 0;
 	a->dm = ibv_alloc_dm(pd->context, &attr);
 	if (!a->dm)
 		return give_up(a);

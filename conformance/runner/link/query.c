@@ -120,10 +120,9 @@ static int try_qp(const struct end *end, struct ibv_cq *cq, enum ibv_qp_type typ
 		attr.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
 		attr.max_tso_header = TSO_HEADER;
 	}
-	errno = 0;
 	qp = ibv_create_qp_ex(end->ctx, &attr);
 	if (!qp)
-		return errno ? errno : EIO;
+		return errno_of_failure();
 	*granted = attr.cap.max_inline_data;
 	ibv_destroy_qp(qp);
 	return 0;

@@ -249,7 +249,7 @@ int agent_get_cq_event(struct agent *a, const struct agent_args *args, void *to)
 	if (!readable(channel->fd, 0))
 		return EAGAIN;
 	if (ibv_get_cq_event(channel, &cq, &context))
-		return errno ? errno : EIO;
+		return errno_of_failure();
 	answer->id = agent_number(a, cq);
 	ibv_ack_cq_events(cq, 1);
 	return 0;
@@ -280,7 +280,7 @@ int agent_get_async_event(struct agent *a, const struct agent_args *args, void *
 	if (!readable(a->end.ctx->async_fd, 0))
 		return EAGAIN;
 	if (ibv_get_async_event(a->end.ctx, &event))
-		return errno ? errno : EIO;
+		return errno_of_failure();
 	answer->type = event.event_type;
 	if (has_object(event.event_type))
 		answer->id = agent_number(a, event.element.qp); /* a union of pointers */

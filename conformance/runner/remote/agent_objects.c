@@ -104,7 +104,6 @@ int agent_alloc_dm(struct agent *a, const struct agent_args *args, void *to)
 	struct ibv_alloc_dm_attr attr = {call->length, call->log_align_req, call->comp_mask};
 	struct peer_object *answer = to;
 
-	errno = 0;
 	return agent_give(a, KIND_DM, ibv_alloc_dm(a->end.ctx, &attr), &answer->id);
 }
 

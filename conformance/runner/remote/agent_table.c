@@ -49,7 +49,7 @@ static int destroy(enum agent_kind kind, void *object)
 int agent_give(struct agent *a, enum agent_kind kind, void *object, peer_id *id)
 {
 	if (!object)
-		return errno ? errno : EIO;
+		return errno_of_failure();
 	*id = agent_keep(a, kind, object);
 	if (*id)
 		return 0;

@@ -37,6 +37,13 @@ void *remote_new(peer_id id, size_t size)
 	return objects[id];
 }
 
+bool remote_made(int ret)
+{
+	if (ret)
+		errno = ret == NO_ERRNO ? 0 : ret;
+	return !ret;
+}
+
 void *remote_find(peer_id id)
 {
 	return id < PEER_OBJECTS ? objects[id] : NULL;

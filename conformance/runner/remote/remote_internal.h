@@ -44,10 +44,9 @@ struct remote_channel {
 void *remote_new(peer_id id, size_t size);
 /* Creates an object there and here, of the type of `to`. On failure `to` is NULL and errno is set. */
 #define REMOTE_MAKE(to, name, args, answer)                                                                  \
-	do {                                                                                                 \
-		errno = REMOTE_CALL(name, args, answer);                                                     \
-		(to) = errno ? NULL : remote_new((answer)->id, sizeof(*(to)));                               \
-	} while (0)
+	((to) = remote_made(REMOTE_CALL(name, args, answer)) ? remote_new((answer)->id, sizeof(*(to))) : NULL)
+/* Sets errno as the creation there has: not at all, if that is what the peer says. Whether it succeeded. */
+bool remote_made(int ret);
 void *remote_find(peer_id id);
 /* Frees only the local object: the remote one is destroyed by other means. */
 void remote_forget(peer_id id);

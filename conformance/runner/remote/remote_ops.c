@@ -442,8 +442,8 @@ static struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *att
 	struct ibv_flow *flow = NULL;
 	struct peer_object answer;
 
-	errno = remote_call(PEER_create_flow, &call, (struct remote_tail){attr, attr->size}, &answer);
-	if (!errno)
+	if (remote_made(
+		    remote_call(PEER_create_flow, &call, (struct remote_tail){attr, attr->size}, &answer)))
 		flow = remote_new(answer.id, sizeof(*flow));
 	if (flow)
 		*flow = (struct ibv_flow){.context = qp->context, .handle = answer.id};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "judge/watchdog.h"
+#include "link/made.h"
 #include "remote/remote_internal.h"
 
 /* Macros that choose between functions of libibverbs, which are wrapped. */
@@ -51,15 +52,15 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 
 WRAP(struct ibv_mr *, ibv_reg_mr, struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	return remote_is(pd->context) ? reg_mr(pd, addr, length, (uintptr_t)addr, access)
-				      : __real_ibv_reg_mr(pd, addr, length, access);
+	return MADE(remote_is(pd->context) ? reg_mr(pd, addr, length, (uintptr_t)addr, access)
+					   : __real_ibv_reg_mr(pd, addr, length, access));
 }
 
 WRAP(struct ibv_mr *, ibv_reg_mr_iova2, struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
      unsigned int access)
 {
-	return remote_is(pd->context) ? reg_mr(pd, addr, length, iova, access)
-				      : __real_ibv_reg_mr_iova2(pd, addr, length, iova, access);
+	return MADE(remote_is(pd->context) ? reg_mr(pd, addr, length, iova, access)
+					   : __real_ibv_reg_mr_iova2(pd, addr, length, iova, access));
 }
 
 WRAP(int, ibv_dereg_mr, struct ibv_mr *mr)

@@ -25,7 +25,7 @@ int bench_create(struct bench *b, struct kit *k, struct ibv_cq_init_attr_ex *att
 	attr->channel = b->channel;
 	cq = ibv_create_cq_ex(ctx, attr);
 	if (!cq)
-		return errno ? errno : EIO;
+		return errno_of_failure();
 	b->cq = ibv_cq_ex_to_cq(cq);
 	return 0;
 }

@@ -522,7 +522,7 @@ static int create(struct kit *k, uint32_t num_tags, uint32_t max_ops, struct ibv
 	log_call(&k->res->log, "/* ibv_create_srq_ex() of %u tags and %u operations */", num_tags, max_ops);
 	srq = ibv_create_srq_ex(k->r->dut.responder.ctx, &attr);
 	if (!srq)
-		return errno ? errno : EIO;
+		return errno_of_failure();
 	for (unsigned int i = 0; i < fill && !ret; i++)
 		ret = ibv_post_srq_ops(srq, &wr, &bad);
 	if (ret)
