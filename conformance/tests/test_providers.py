@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Faults of other vendors' providers: the lists fit rdma-core and the suite; planting; and what is said of a gate."""
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,27 @@ int thrice(int a)
 }
 """
 RED, OTHER = "wr/send/rc/sge/-/signaled", "wr/send/uc/sge/-/signaled"
+
+
+def targets_of(source):
+    """Build targets of rdma-core's providers: rdma_shared_provider() names them so, rdma_provider() after the file."""
+    abi = re.search(
+        r"IBVERBS_PABI_VERSION \"(\d+)\"", (source / "CMakeLists.txt").read_text(encoding="utf-8")
+    )[1]
+    for path in source.glob("providers/*/CMakeLists.txt"):
+        for kind, name in re.findall(
+            r"^rdma_(shared_)?provider\((\w+)", path.read_text(encoding="utf-8"), re.M
+        ):
+            yield name if kind else f"{name}-rdmav{abi}"
+
+
+@pytest.mark.parametrize("page", ["ci.md", "for-provider-maintainers.md"])
+def test_the_recipes_name_targets_of_rdma_core(page):
+    text = (REPO / "docs" / page).read_text(encoding="utf-8")
+    named = re.findall(r"ninja -C build ibverbs rdmacm (\S+)", text)
+    assert named and set(named) <= set(targets_of(SOURCE))
+    if page == "ci.md":  # each provider that has a DUT file of its own
+        assert [name.split("-")[0] for name in named] == ["mlx5", "rxe"]
 
 
 def fault(*edits, **more):
