@@ -489,6 +489,42 @@ def test_a_completion_comes_last(tables):
     )
 
 
+def test_the_cause_comes_first(tables, by_id):
+    """A work request without its flag, and so a packet without its SE bit: the host link's fault is the cause."""
+    cell = by_id["wr/rdma_write_imm/rc/sge/-/solicited+signaled"]
+    imm = struct.pack(">I", 0x11223344)
+    only = frame("RDMA_WRITE_ONLY_WITH_IMMEDIATE", PSN, reth(64) + imm + bytes(64))
+    frames = [(10, only), (20, frame("ACKNOWLEDGE", PSN, aeth(), back=True))]
+    logs = ([bell(1)], [wqe(2, "RDMA_WRITE_IMM")], [])
+    piece = Piece(frames, *(Records([json.dumps(r).encode() for r in log]) for log in logs))
+    tap = taps.Tap(SimpleNamespace(runner_line={"dut": {"mtu": MTU}}), tables, None)
+    result = Result(True, posts=[region(wr("RDMA_WRITE_WITH_IMM", 64, SIGNALED | SOLICITED))])
+    mapped = bytes(10) + b"\xff\xff"
+    result.ends = [
+        {"dev": dev, "gid": (mapped + bytes(map(int, at.split(".")))).hex()}
+        for dev, at in ((DEV, HERE), ("b", FAR))
+    ]
+    faults = tap.faults_of(cell, result, piece, {})
+    assert faults == [
+        "host link: RDMA_WRITE_IMM: flag solicited is False in the work request",
+        "wire: RDMA_WRITE_WITH_IMM, packet 1 of 1: SE bit 0, expected 1",
+    ]
+
+
+@pytest.mark.parametrize("asks, words", [(0, ": no packet of it asks for that (AckReq)"), (1 << 31, "")])
+def test_why_a_request_is_not_acknowledged(asks, words, tables):
+    frames = [(10, frame("SEND_ONLY", PSN, bytes(8)))]
+    data = bytearray(frames[0][1])
+    data[50] |= asks >> 24
+    packet = packets.parse(10, bytes(data))
+    packet.icrc_ok = True  # scapy's was without the bit
+    faults = []
+    judge = wire.WireJudge(MTU, lambda *_: True, faults.append)
+    judge.stream([region(wr("SEND", 8))], [packet], [], PSN)
+    assert packet.ackreq == bool(asks)
+    assert faults == [f"wire: SEND was never acknowledged (PSN {PSN:#x}){words}"]
+
+
 def test_a_tap_needs_a_clock(tables, tmp_path):
     """Cells that posted something cannot be found in the traces; others have nothing to be found."""
     tap = taps.Tap(SimpleNamespace(runner_line={"dut": {"mtu": MTU}}), tables, None)

@@ -182,17 +182,21 @@ class Tap:
             yield regions, there, back
 
     def _stream(self, cell, result, piece, next_psn, faults):
-        """Accepted requests: each is checked on both links."""
+        """Accepted requests: each is checked on both links.
+
+        Faults of the host link come first: a wrong packet is often the consequence of a wrong work request.
+        """
         pairs = wire.by_pair(result.posts)
-        judge = wire.WireJudge(self.mtu, self._in_scope, faults.append)
-        link = hostlink.HostJudge(piece, self.tables, faults.append)
+        on_wire, on_link = [], []
+        judge = wire.WireJudge(self.mtu, self._in_scope, on_wire.append)
+        link = hostlink.HostJudge(piece, self.tables, on_link.append)
         address = {end["dev"]: wire_address(end["gid"]) for end in result.ends}
         known = set()
         for (dev, qp, to), regions in pairs.items():
             known |= {qp, to} | {wr["qpn"] for r in regions for wr in r["wrs"] if "qpn" in wr}
             if regions[0]["type"] == "RAW_PACKET":
                 link.judge(dev, qp, regions, [])
-                wire.judge_frames(regions, piece.others, faults.append)
+                wire.judge_frames(regions, piece.others, on_wire.append)
                 continue
             here, far = address[dev], address[regions[0]["peer"]]
             there = [p for p in piece.packets if p.dqpn == to and p.src == here and not p.response]
@@ -205,8 +209,9 @@ class Tap:
                 link.judge(dev, qp, regions, seen)
         for packet in piece.packets:
             if packet.dqpn not in known:
-                faults.append(f"wire: a packet to a QP that the cell does not have: {packet.says()}")
+                on_wire.append(f"wire: a packet to a QP that the cell does not have: {packet.says()}")
                 break
+        faults += on_link + on_wire
 
     @staticmethod
     def _first_psn(key, next_psn, there, regions):

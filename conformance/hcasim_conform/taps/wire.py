@@ -262,7 +262,9 @@ class WireJudge:
         last = request.last_psn
         request.answers = [p for p in answers if (p.psn - last) & PSN_MASK < 1 << 23][:1]
         if not request.answers:
-            self.complain(f"wire: {request.op} was never acknowledged (PSN {last:#x})")
+            asked = any(packet.ackreq for packet in request.packets)
+            why = "" if asked else ": no packet of it asks for that (AckReq)"
+            self.complain(f"wire: {request.op} was never acknowledged (PSN {last:#x}){why}")
         return bool(request.answers)
 
     def _response_names(self, request):
