@@ -73,13 +73,13 @@ def wants_taps(args):
 
 def execute(args, tables, selector, selection, dut):
     """Runs the cells and writes the reports. The exit status, and the record of the run if there is one."""
-    if not args.quiet:
-        print_counts(selection, args.console.file)
     started, begin = datetime.now(timezone.utc), time.monotonic()
     if wants_taps(args):
         taps.enable(dut, tables, args.out)
     bar = terminal.Bar(args.console, args.quiet)
     session = Session(selection, dut, bin_dir(args.bin), args.jobs, bar, args.repeat, args.maxfail)
+    if not args.quiet:
+        session.ready = lambda: print_counts(selection, args.console.file)
     status = run(session)
     if session.error:
         print(f"hcasim conform: {session.error}", file=sys.stderr)

@@ -96,6 +96,7 @@ class Session:
         self._results = {}  # of cells that are to be repeated
         self.device = Device(dut, bin_dir)
         self.error = None  # why there is no device
+        self.ready = lambda: None  # called when there is one
         self._ready = threading.Condition()
         self._pool = None
 
@@ -114,6 +115,7 @@ class Session:
         except DeviceError as error:
             self.error = str(error)
             pytest.exit(self.error)
+        self.ready()
         self.progress.start(len(self.cells))
         self._pool = ThreadPoolExecutor(self.jobs)
         groups = drive.groups(self._supported(), self.jobs)
@@ -211,6 +213,7 @@ class Session:
 def run(session):
     """Runs a pytest session of these cells; returns pytest's exit status, 0 when there is nothing to run."""
     if not session.cells:
+        session.ready()
         return 0
     args = [str(SPEC), f"--rootdir={SPEC.parent}", "--noconftest", "-c", "/dev/null", "--capture=no"]
     args += ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:warnings", "-p", "no:faulthandler"]
