@@ -373,6 +373,20 @@ def test_failed_completions(tmp_path, options):
     assert result.returncode == (2 if "--no-events" in options else 0), result.stderr
 
 
+def test_frames_that_the_switch_drops(tmp_path):
+    """A switch with a smaller MTU than the ports: what fits comes through, what does not is counted."""
+    options = ["--set", "wire.switch_mtu=1500", "--trace", str(tmp_path)]
+    machine = Machine(hcas=2, options=options)
+    result = machine.run(BUILD / "bin/hcasim-faulty", "write", 1)
+    assert result.status == 0, result.output
+    dropped = [
+        fault for fault in log(tmp_path, "fault.log") if fault["what"] == "larger than wire.switch_mtu"
+    ]
+    rows = json.loads(hcasim("stat", "--json", tmp_path).stdout)["faults"]
+    assert [(row["what"], row["count"]) for row in rows] == [("larger than wire.switch_mtu", len(dropped))]
+    assert dropped and "larger than wire.switch_mtu" in hcasim("stat", tmp_path).stdout
+
+
 def test_a_folder_without_a_trace(tmp_path):
     result = hcasim("stat", tmp_path)
     assert result.returncode == 2 and "it is no folder of hcasim run --trace" in result.stderr

@@ -10,8 +10,6 @@
 namespace hcasim
 {
 
-static constexpr uint32_t ETH_HEADER = 14;
-
 Port::Port(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, uint8_t number, Wire &wire)
     : sc_module(name), adapter_(adapter), wire_(wire), number_(number),
       streams_(hca_stage_counted(adapter.core(), HCA_STAGE_TX)), capacity_(streams_ ? 1 : p.wire.tx_buffer),

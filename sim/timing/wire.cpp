@@ -16,8 +16,8 @@ static constexpr hca_ps LATE = 2000000;
 
 Wire::Wire(const Profile &p, Fault &fault, uint64_t seed)
     : ps_per_byte_(8000.0 / p.wire.rate), gap_(p.wire.preamble_and_gap), fcs_(p.wire.fcs),
-      min_frame_(p.wire.min_frame), propagation_(p.wire.propagation), switch_latency_(p.wire.switch_latency),
-      fault_(fault), marker_(p, seed)
+      min_frame_(p.wire.min_frame), switch_mtu_(p.wire.switch_mtu), propagation_(p.wire.propagation),
+      switch_latency_(p.wire.switch_latency), fault_(fault), marker_(p, seed)
 {
 }
 
@@ -56,6 +56,11 @@ void Wire::carry(const Port &from, hca_packet *pkt, hca_ps start)
 	if (trace_) {
 		trace_frame(trace_, start, pkt->data, pkt->len);
 		trace_sent(trace_, start, start + frame_ps(pkt->len), from.adapter_index(), pkt);
+	}
+	if (switch_mtu_ && pkt->len > ETH_HEADER + switch_mtu_) {
+		note(from, start, "larger than wire.switch_mtu", pkt);
+		hca_packet_free(pkt);
+		return;
 	}
 	for (Port *port : ports_) {
 		if (group) {

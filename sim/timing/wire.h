@@ -20,10 +20,12 @@ namespace hcasim
 
 class Port;
 
+constexpr uint32_t ETH_HEADER = 14; /* an MTU is that of what follows */
+
 class Wire
 {
 	const double ps_per_byte_;
-	const uint32_t gap_, fcs_, min_frame_;
+	const uint32_t gap_, fcs_, min_frame_, switch_mtu_;
 	const hca_ps propagation_, switch_latency_;
 	Fault &fault_;
 	Marker marker_;

@@ -190,6 +190,29 @@ static void nowhere(Options opt, const OwnProfile &profile, const char *why)
 	CU_ASSERT(contains(line, why));
 }
 
+/* Packets that fit come through; larger ones vanish, and the requester hears nothing of it. */
+static void switch_with_a_small_mtu()
+{
+	OwnProfile profile({"wire.switch_mtu=1500"});
+	Options opt;
+
+	opt.path_mtu = 5;
+	nowhere(opt, profile, "larger than wire.switch_mtu");
+	opt.profile = profile.path();
+	opt.path_mtu = 3;
+	Fabric f(opt);
+	Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+	fill(a, 3, 4096);
+	a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(0), b.key, 4096);
+	a.ring();
+	const hcasim_cqe *cqe = f.wait(0);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+	CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_OK);
+	CU_ASSERT(placed(a, 0, b, 0, 4096));
+}
+
 static void unknown_address()
 {
 	Options opt;
@@ -305,6 +328,7 @@ int main()
 				  {"priorities", priorities},
 				  {"unknown address", unknown_address},
 				  {"frame longer than the MTU", frame_longer_than_mtu},
+				  {"switch with a small MTU", switch_with_a_small_mtu},
 				  {"link down", link_down},
 				  {"marking", marking}});
 }

@@ -2,7 +2,7 @@
 """hcasim stat: utilisation, queue depths, stalls and latencies of a traced run."""
 import bisect
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from .trace import STAGES
 from .work import until
@@ -121,6 +121,12 @@ def failures(cqes):
     return [{**dict(zip(keys, key)), **entry} for key, entry in table.items()]
 
 
+def faults(frames):
+    """Frames that the wire lost, doubled, changed or delayed, by their sender and what happened."""
+    table = Counter((getattr(frame, "from"), frame.what) for frame in frames)
+    return [{"from": sender, "what": what, "count": n} for (sender, what), n in sorted(table.items())]
+
+
 def adapter(trace, hca, works, active):
     steps = defaultdict(list)
     for step in trace.steps:
@@ -144,6 +150,7 @@ def figures(trace, works):
         "time": {"from_ps": first, "to_ps": last, "active_ps": active.total},
         "adapters": {hca: adapter(trace, hca, works, active) for hca in trace.hcas},
         "operations": latencies(works),
+        "faults": faults(trace.faults),
         "failures": failures(trace.cqes),
     }
 
@@ -176,6 +183,13 @@ def print_adapter(name, entry, length):
         print(f"  {name:20}{row['hits']:9}{row['misses']:12}{rate:12.1f}%{mean:>12}")
 
 
+def print_faults(rows):
+    if rows:
+        print(f"\n{'frames sent by':31}{'times':>9}  what happened to them on the wire")
+    for row in rows:
+        print(f"{row['from']:31}{row['count']:9}  {row['what']}")
+
+
 def print_failures(rows):
     if not rows:
         return
@@ -201,4 +215,5 @@ def print_table(stat):
         times = [row.get(f"{key}_ps") for key in ("p50", "p99", "max", "mean")]
         line = "".join(f"{'-':>12}" if t is None else f"{t / 1e3:12.1f}" for t in times)
         print(f"{op:22}{row['count']:9}{row['measured']:9}{line}")
+    print_faults(stat["faults"])
     print_failures(stat["failures"])

@@ -45,6 +45,7 @@ CQE = {"ps": NUMBER, "hca": NAME, "qpn": NUMBER, "op": NAME, "wqe_op": NAME} | {
     "vendor_err": NAME,
     "raw": NAME,
 }
+FAULT = {"ps": NUMBER, "from": NAME, "what": NAME, "len": NUMBER}
 
 
 class TraceError(Exception):
@@ -219,6 +220,7 @@ class Trace:
         self.writes = records(f"{folder}/tlp.log", TLP, is_followed)
         self.wqes = records(f"{folder}/wqe.log", WQE)
         self.cqes = completions(folder)
+        self.faults = records(f"{folder}/fault.log", FAULT)
 
 
 def completions(folder):
