@@ -235,10 +235,12 @@ int hca_cq_arm(struct hca *hca, uint32_t cqn, uint32_t ci, uint8_t arm_sn, bool 
 {
 	const struct hca_doorbell db = {
 		.kind = HCA_DB_CQ_ARM, .number = cqn, .value = ci, .arm_sn = arm_sn, .solicited = solicited};
-	const struct cq *cq = cq_find(hca, cqn);
+	struct cq *cq = cq_find(hca, cqn);
 
 	if (!cq)
 		return -EINVAL;
+	if (hca->pers->only_new_events)
+		cq->notified = cq->pi;
 	db_push(hca, &db, cq->uar_page, NULL);
 	hca_announce(hca);
 	return 0;

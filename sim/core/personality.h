@@ -247,6 +247,12 @@ struct hca_personality {
 	 * size for each, from 0 on, whether its bit is set or not.
 	 */
 	uint32_t dm_ops;
+	/*
+	 * As in rdma_rxe: a CQ that the driver arms, and a limit of an SRQ, report only what comes later, and errors of
+	 * send queues are not solicited completions. Else what was so already is reported at once (IBTA 10.2.9.3 for
+	 * the limit), and every error is solicited (IBTA 11.4.2.2).
+	 */
+	bool only_new_events;
 };
 
 #ifdef __cplusplus

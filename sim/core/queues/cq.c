@@ -368,7 +368,8 @@ void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
 
 void cq_write(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl)
 {
-	bool solicited = cpl->solicited || cpl->status != HCASIM_CQE_STATUS_OK;
+	const bool quiet = cpl->op == HCASIM_CQE_OP_REQ && hca->pers->only_new_events;
+	const bool solicited = cpl->solicited || (cpl->status != HCASIM_CQE_STATUS_OK && !quiet);
 
 	if (cq->error)
 		return;

@@ -280,7 +280,8 @@ int hca_srq_arm(struct hca *hca, uint32_t srqn, uint32_t limit)
 	if (!srq || limit > srq->ring.entries)
 		return -EINVAL;
 	srq->limit = limit;
-	limit_check(hca, srq, false);
+	if (!hca->pers->only_new_events)
+		limit_check(hca, srq, false);
 	hca_announce(hca);
 	return 0;
 }

@@ -123,6 +123,27 @@ static void solicited(void)
 	pair_free(&p);
 }
 
+/* rdma_rxe: an arm by the driver reports what comes later, and errors of the own queue are not solicited. */
+static void only_new(void)
+{
+	struct hca_personality pers;
+	struct hca *hca;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	hca = p.fixture->hca[1];
+	pers = *hca->pers;
+	pers.only_new_events = true;
+	hca->pers = &pers;
+	sends(&p, 2, HCA_WR_SOLICITED);
+	CU_ASSERT_EQUAL(hca_cq_arm(hca, p.rcq[1]->cqn, 0, 0, false), 0);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
+	sends(&p, 1, 0);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
+	pair_free(&p);
+}
+
 /*
  * An event waits for so many completions, or so much device time from the first, whichever comes first; what
  * has waited already when the arm comes counts.
@@ -380,6 +401,7 @@ const struct test cq_tests[] = {
 	{"one event for one arm", arm_once},
 	{"events one by one", event_by_event},
 	{"solicited", solicited},
+	{"only new", only_new},
 	{"moderation", moderation},
 	{"moderation doubled", moderation_doubled},
 	{"overrun", overrun},

@@ -255,6 +255,27 @@ static void limit(void)
 	shared_free(&s);
 }
 
+/* rdma_rxe: a limit that is armed too late is noticed when the next WQE is taken. */
+static void late_limit(void)
+{
+	struct hca_personality pers;
+	struct shared s;
+
+	shared_new(&s, HCASIM_QPT_RC);
+	pers = *s.fixture->hca[1]->pers;
+	pers.only_new_events = true;
+	s.fixture->hca[1]->pers = &pers;
+	for (unsigned int i = 0; i < 2; i++)
+		post(&s, (uint16_t)i, i * MSG, MSG);
+	CU_ASSERT_EQUAL(hca_srq_arm(s.fixture->hca[1], s.srqn, 4), 0);
+	fixture_run(s.fixture);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), 0);
+	send(&s, 0, 0, MSG);
+	fixture_run(s.fixture);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), 1);
+	shared_free(&s);
+}
+
 static enum untimed_fate lose_last(struct fixture *fixture, unsigned int from, struct hca_packet *pkt)
 {
 	return from == 0 && fixture->frames > fixture->n ? UNTIMED_DROP : UNTIMED_DELIVER;
@@ -508,6 +529,7 @@ const struct test srq_tests[] = {
 	{"empty", empty},
 	{"datagrams", datagrams},
 	{"limit", limit},
+	{"late limit", late_limit},
 	{"last WQE", last_wqe},
 	{"unreadable", unreadable},
 	{"keys", keys},

@@ -369,4 +369,5 @@ const struct hca_personality rxe_personality = {
 	.srq_record_pi = producer,
 	.decode_cq_record = decode_cq_record,
 	.read_register = read_register,
+	.only_new_events = true,
 };
