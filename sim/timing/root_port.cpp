@@ -22,7 +22,8 @@ RootPort::RootPort(sc_core::sc_module_name name, const Profile &p, const PcieMod
       interleave_(p.root.interleave),
       cpus_({unsigned(p.root.wc_buffers), hca_ps(p.root.wc_age), hca_ps(p.root.shared_line)}, *this),
       store_queue_(size_t(p.root.store_queue)),
-      store_credits_(uint32_t(p.pcie.store_headers), uint32_t(p.pcie.store_data))
+      store_credits_(uint32_t(p.pcie.store_headers), uint32_t(p.pcie.store_data)),
+      wakeup_(hca_ps(p.cpu.wakeup))
 {
 	if (p.iommu.entries)
 		iommu_ = std::make_unique<Iommu>(p);
@@ -33,6 +34,9 @@ RootPort::RootPort(sc_core::sc_module_name name, const Profile &p, const PcieMod
 	dont_initialize();
 	SC_METHOD(arrive);
 	sensitive << arrivals_.event();
+	dont_initialize();
+	SC_METHOD(wake);
+	sensitive << wakeups_.event();
 	dont_initialize();
 }
 
@@ -331,12 +335,26 @@ void RootPort::posted_arrived()
 	} while (more);
 }
 
+/* The CPU has taken the interrupt, and the thread that waits for it runs. */
+void RootPort::wake()
+{
+	wakeups_.fired();
+	while (!interrupts_.empty() && interrupts_.front().at <= now_ps())
+		ops_->irq(ctx_, adapter_, interrupts_.pop().vector);
+	if (!interrupts_.empty())
+		wakeups_.set(interrupts_.front().at);
+}
+
 void RootPort::interrupt_arrived(TlpPayload &tlp)
 {
 	uint32_t vector = 0;
 
 	memcpy(&vector, tlp.get_data_ptr(), std::min<size_t>(tlp.get_data_length(), sizeof(vector)));
-	ops_->irq(ctx_, adapter_, vector);
+	interrupts_.push({now_ps() + wakeup_, vector});
+	if (wakeup_)
+		wakeups_.set(interrupts_.front().at);
+	else
+		wake();
 	tlp.set_response_status(tlm::TLM_OK_RESPONSE);
 	respond(tlp);
 }

@@ -59,7 +59,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 	std::unique_ptr<Iommu> iommu_; /* NULL: there is none */
 	hca_ps translated_ = 0;        /* when the last request from the device was */
 	Cpus cpus_;
-	Alarm alarm_{"alarm"}, arrivals_{"arrivals"};
+	Alarm alarm_{"alarm"}, arrivals_{"arrivals"}, wakeups_{"wakeups"};
 	Pool<CpuRequest> requests_;
 	Ring<CpuRequest *> cpu_; /* to go down, in order */
 	size_t stores_ = 0;      /* there, and on the link */
@@ -98,8 +98,14 @@ class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 		const TlpHeader *header;
 		bool moved; /* it is in the host's memory, or was refused */
 	};
-	Ring<Posted> landing_;               /* writes and interrupts on their way up, in order */
-	size_t landing_whole_ = 0;           /* those of them whose last TLP is sent */
+	Ring<Posted> landing_;     /* writes and interrupts on their way up, in order */
+	size_t landing_whole_ = 0; /* those of them whose last TLP is sent */
+	struct Interrupt {
+		hca_ps at; /* when the thread that waits for it runs */
+		uint32_t vector;
+	};
+	Ring<Interrupt> interrupts_;
+	const hca_ps wakeup_;
 	std::vector<HostTransfer> together_; /* read or written at once */
 	size_t num_together_ = 0;
 	std::vector<Read *> fetched_; /* with them */
@@ -121,6 +127,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 	void end(Read *r);
 	void posted_arrived();
 	void interrupt_arrived(TlpPayload &tlp);
+	void wake();
 	void answer_arrived(TlpPayload &tlp);
 	void respond(TlpPayload &tlp);
 	Tlp *next_cpu(hca_ps now, hca_ps &retry);
