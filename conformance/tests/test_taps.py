@@ -489,6 +489,11 @@ def test_a_completion_comes_last(tables):
     )
 
 
+def ends():
+    gids = [(bytes(10) + b"\xff\xff" + bytes(map(int, at.split(".")))).hex() for at in (HERE, FAR)]
+    return [{"dev": dev, "gid": gid} for dev, gid in zip((DEV, "b"), gids)]
+
+
 def test_the_cause_comes_first(tables, by_id):
     """A work request without its flag, and so a packet without its SE bit: the host link's fault is the cause."""
     cell = by_id["wr/rdma_write_imm/rc/sge/-/solicited+signaled"]
@@ -499,16 +504,31 @@ def test_the_cause_comes_first(tables, by_id):
     piece = Piece(frames, *(Records([json.dumps(r).encode() for r in log]) for log in logs))
     tap = taps.Tap(SimpleNamespace(runner_line={"dut": {"mtu": MTU}}), tables, None)
     result = Result(True, posts=[region(wr("RDMA_WRITE_WITH_IMM", 64, SIGNALED | SOLICITED))])
-    mapped = bytes(10) + b"\xff\xff"
-    result.ends = [
-        {"dev": dev, "gid": (mapped + bytes(map(int, at.split(".")))).hex()}
-        for dev, at in ((DEV, HERE), ("b", FAR))
-    ]
+    result.ends = ends()
     faults = tap.faults_of(cell, result, piece, {})
     assert faults == [
         "host link: RDMA_WRITE_IMM: flag solicited is False in the work request",
         "wire: RDMA_WRITE_WITH_IMM, packet 1 of 1: SE bit 0, expected 1",
     ]
+
+
+@pytest.mark.parametrize("others, faults", [(0, 1), (1, 0)])
+def test_packets_that_wait_for_those_of_another_qp(others, faults, tables, by_id):
+    """An unreliable QP completes when its packet is at the port, which may be busy: on a busy host it often is."""
+    cell = by_id["wr/send/uc/sge/-/signaled"]
+    posts, frames, tlps, wqes = [], [], [], []
+    for number in range(1 + others):
+        qp = QP + 4 * number
+        posts.append({**region(wr("SEND", 8), qpt="UC"), "qp": qp, "to": qp + 1})
+        frames.append((50 + number, frame("SEND_ONLY", PSN, bytes(8), transport="UC", qp=qp + 1)))
+        tlps += [bell(1, qp), {**cqe_write(40 + number), "qpn": qp}]
+        wqes.append({**wqe(2, "SEND"), "qpn": qp})
+    piece = Piece(frames, *(Records([json.dumps(r).encode() for r in log]) for log in (tlps, wqes, [])))
+    tap = taps.Tap(SimpleNamespace(runner_line={"dut": {"mtu": MTU}}), tables, None)
+    result = Result(True, posts=posts)
+    result.ends = ends()
+    found = tap.faults_of(cell, result, piece, {})
+    assert len(found) == faults and all("before SEND_ONLY" in fault for fault in found), found
 
 
 @pytest.mark.parametrize("asks, words", [(0, ": no packet of it asks for that (AckReq)"), (1 << 31, "")])

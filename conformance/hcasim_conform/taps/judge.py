@@ -206,7 +206,7 @@ class Tap:
             seen, after = judge.stream(regions, there, back, first, has_window(cell))
             next_psn[key] = after
             if times_tell(cell):
-                link.judge(dev, qp, regions, seen)
+                link.judge(dev, qp, regions, [] if may_wait(pairs, dev, qp) else seen)
         for packet in piece.packets:
             if packet.dqpn not in known:
                 on_wire.append(f"wire: a packet to a QP that the cell does not have: {packet.says()}")
@@ -265,6 +265,12 @@ def times_tell(cell):
     if getattr(cell, "scenario", "") == "sqd_idle":
         return False
     return cell.qpt not in ("UC", "UD") or not (cell.short == "mtu" or cell.variant == "several-qps")
+
+
+def may_wait(pairs, dev, qp):
+    """Whether packets of this QP may wait at the port for those of another one, and an unreliable QP completes before."""
+    (kind,) = {regions[0]["type"] for (d, q, _), regions in pairs.items() if (d, q) == (dev, qp)}
+    return kind in ("UC", "UD") and len({q for d, q, _ in pairs if d == dev}) > 1
 
 
 def has_window(cell):
