@@ -76,7 +76,7 @@ def test_failures_that_are_no_time_out(run, twelve):
 
 
 def test_known_time_outs_do_not_count(run, twelve):
-    known = {"clause": "*", "cells": [cell.id for cell in twelve[:11]], "reason": "it waits in vain"}
+    known = {"clause": "*", "cells": [cell.id for cell in twelve[:11]], "reason": "nothing arrives"}
     faults, processes = run([known], FAKE_FAIL=ids(twelve[:11]), FAKE_LATE="1")
     assert faults == [FAULT] * 11 + [""] and processes == 1
 

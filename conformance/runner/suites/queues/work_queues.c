@@ -394,12 +394,10 @@ static bool kept(struct bed *b)
 {
 	struct ibv_wq_attr wrong = to(IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE, IBV_WQS_RESET, IBV_WQS_ERR);
 	struct ibv_wq_attr unnamed = to(IBV_WQ_ATTR_CURR_STATE, IBV_WQS_RESET, IBV_WQS_RDY);
-	int ret;
 
 	if (!reach(b, IBV_WQS_RDY) || !fill(b, 600) || ibv_modify_wq(b->wq, &wrong) <= 0)
 		return false; /* the last one has been tried by states_of() */
-	ret = ibv_modify_wq(b->wq, &unnamed);
-	seen(b->k->res, "curr_wq_state alone: %s; ", ret ? errno_name(ret) : "accepted");
+	seen(b->k->res, "curr_wq_state alone: %s; ", errno_name(ibv_modify_wq(b->wq, &unnamed)));
 	return KIT_GOOD(b->k) && move(b, IBV_WQS_ERR) && flushed(b, 600, b->init.max_wr) && reset(b);
 }
 
