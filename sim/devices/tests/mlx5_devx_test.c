@@ -254,15 +254,12 @@ static void test_refused_objects(void)
 {
 	const struct hcasim_mlx5_cmd_in more = reserve(HCASIM_MLX5_LOG_RESERVED_QPNS + 1), one = reserve(0),
 					type = devx_command(HCASIM_MLX5_CMD_CREATE_GENERAL_OBJECT, 0),
-					tis = devx_command(HCASIM_MLX5_CMD_CREATE_TIS, 0),
 					not_create = devx_command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 0);
 	struct devx_call c = {.object = NULL};
 
 	devx_fails(mlx5_devx_create, &more, sizeof(more), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
 	devx_fails(mlx5_devx_create, &one, sizeof(one), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
 	devx_fails(mlx5_devx_create, &type, sizeof(type), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
-	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_create, &tis, sizeof(tis), 16), -EOPNOTSUPP);
-	free(c.object);
 	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_create, &not_create, sizeof(not_create), 16), -EINVAL);
 	free(c.object);
 	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->reserved_qpns.used, 0);

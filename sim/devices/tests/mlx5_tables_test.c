@@ -307,6 +307,44 @@ static void test_tirs(void)
 	devx_all_gone();
 }
 
+/*
+ * Objects that mlx5_ib lets a program make and this adapter does not have: PSVs, SRQs, XRC SRQs, DCTs, XRQs, counters of
+ * queues, elements, multicast groups, XRC domains, VXLAN ports, MAC addresses, SQs, RQs, TISs, RQTs, headers, changes.
+ */
+static void test_absent_objects(void)
+{
+	static const uint16_t opcodes[] = {0x600, 0x700, 0x705, 0x710, 0x717, 0x771, 0x782, 0x806, 0x80e,
+					   0x827, 0x829, 0x904, 0x908, 0x912, 0x916, 0x93d, 0x940};
+
+	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+		const struct hcasim_mlx5_cmd_in in = devx_command(opcodes[i], 0);
+		struct devx_call c = {.object = NULL};
+
+		CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_create, &in, sizeof(in), 16), -EOPNOTSUPP);
+		CU_ASSERT_FALSE(c.answered);
+		free(c.object);
+	}
+}
+
+/* The adapter does not have these commands: a library takes them for a feature that is absent. */
+static void test_absent_commands(void)
+{
+	const struct hcasim_mlx5_cmd_in query = devx_command(HCASIM_MLX5_CMD_QUERY_FLOW_TABLE, 0),
+					change = devx_command(HCASIM_MLX5_CMD_SET_FLOW_TABLE_ENTRY, 1),
+					create = devx_command(HCASIM_MLX5_CMD_CREATE_FLOW_TABLE, 0);
+	struct devx_call c = {.type = MLX5_IB_OBJECT_DEVX_OBJ};
+	struct place p;
+
+	devx_set_up(&p, TYPE(NIC_RX), 1);
+	c.object = p.table;
+	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_query, &query, sizeof(query), ANSWER), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_modify, &change, sizeof(change), ANSWER), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_query, &create, sizeof(create), ANSWER), -EINVAL);
+	CU_ASSERT_FALSE(c.answered);
+	devx_tear_down(&p);
+	devx_all_gone();
+}
+
 /* Programs have numbers of their own. */
 static void test_other_context(void)
 {
@@ -383,6 +421,8 @@ int main(void)
 					    {"refused places", test_refused_places},
 					    {"refused actions", test_refused_actions},
 					    {"TIRs", test_tirs},
+					    {"absent objects", test_absent_objects},
+					    {"absent commands", test_absent_commands},
 					    {"other context", test_other_context},
 					    {"random commands", test_random},
 					    CU_TEST_INFO_NULL};

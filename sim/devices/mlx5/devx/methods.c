@@ -68,8 +68,22 @@ static const struct command create[] = {
 	 mlx5_devx_create_flow_group, MLX5_DEVX_NONE},
 	{OPCODE(SET_FLOW_TABLE_ENTRY), sizeof(struct hcasim_mlx5_cmd_set_fte), HEAD, mlx5_devx_set_flow_entry,
 	 MLX5_DEVX_NONE},
-	ABSENT(CREATE_PSV),
+	/* The others that mlx5_ib lets through (devx_is_obj_create_cmd()). */
+	ABSENT(CREATE_SQ),
+	ABSENT(CREATE_RQ),
+	ABSENT(CREATE_RQT),
 	ABSENT(CREATE_TIS),
+	ABSENT(ALLOC_Q_COUNTER),
+	ABSENT(CREATE_SRQ),
+	ABSENT(CREATE_XRC_SRQ),
+	ABSENT(CREATE_XRQ),
+	ABSENT(CREATE_DCT),
+	ABSENT(ALLOC_XRCD),
+	ABSENT(ATTACH_TO_MCG),
+	ABSENT(CREATE_PSV),
+	ABSENT(CREATE_SCHEDULING_ELEMENT),
+	ABSENT(ADD_VXLAN_UDP_DPORT),
+	ABSENT(SET_L2_TABLE_ENTRY),
 	ABSENT(ALLOC_PACKET_REFORMAT_CONTEXT),
 	ABSENT(ALLOC_MODIFY_HEADER_CONTEXT),
 };
@@ -247,8 +261,8 @@ static bool has_number(const struct mlx5_devx_obj *obj, uint32_t number)
 }
 
 /*
- * The command must be about the object of the handle. As in mlx5_ib, a queue pair of verbs is such an object, unless it
- * is a raw one, of which the adapter has only the SQ and the RQ. There are no commands for other objects of verbs.
+ * The command must be about the object of the handle, if the adapter has the command. As in mlx5_ib, a queue pair of
+ * verbs is such an object, unless it is a raw one, of which the adapter has only the SQ and the RQ. There are no commands for other objects of verbs.
  */
 static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id)
 {
@@ -262,6 +276,8 @@ static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id
 	if (devx) {
 		cmd->obj = obj;
 		cmd->qp = cmd->obj->kind == MLX5_DEVX_QP ? &cmd->obj->qp.base : NULL;
+		if (!which->run)
+			return 0;
 		return which->of == cmd->obj->kind && has_number(cmd->obj, number_in(cmd, which)) ? 0
 												  : -EINVAL;
 	}
@@ -330,8 +346,10 @@ int mlx5_devx_async_query(struct drv_call *c)
 		ret = prepare(&cmd, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN, out_len, &mem);
 	if (!ret)
 		ret = get_object(&cmd, METHOD_QUERY, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE);
+	which = find(METHOD_QUERY, be16toh(cmd.head.opcode));
+	if (!ret && !which->run)
+		ret = -EOPNOTSUPP;
 	if (!ret) {
-		which = find(METHOD_QUERY, be16toh(cmd.head.opcode));
 		fill_head(&cmd, run(which, &cmd));
 		ret = push_answer(&cmd, wr_id);
 	}
