@@ -138,14 +138,27 @@ static void test_cq(void)
 	CU_ASSERT_EQUAL(devx_run(&q.cq, mlx5_devx_query, &modify, sizeof(modify), 272), -EINVAL);
 }
 
+static void test_cq_of_one_entry(void)
+{
+	struct devx_call call = {.object = NULL};
+	struct hcasim_mlx5_cmd_create_cq req;
+	struct hcasim_mlx5_cqc c = cqc();
+
+	c.size_uar = CQC(LOG_CQ_SIZE, 0) | CQC(UAR_PAGE, w.ctx.page[0]);
+	req = create_cq(&c);
+	CU_ASSERT_EQUAL_FATAL(devx_run(&call, mlx5_devx_create, &req, sizeof(req), 16), 0);
+	CU_ASSERT_EQUAL(((struct mlx5_devx_obj *)call.object)->cq.base.cqe, 0);
+	free_call(&call);
+}
+
 /* Other entries, values of the future, places that are not in the memory, and memory of others. */
 static void test_refused_cqs(void)
 {
-	struct hcasim_mlx5_cqc bad[19], c = cqc();
+	struct hcasim_mlx5_cqc bad[18], c = cqc();
 	struct hcasim_mlx5_cmd_create_cq req = create_cq(&c);
 	unsigned int i = 0;
 
-	for (i = 0; i < 19; i++)
+	for (i = 0; i < 18; i++)
 		bad[i] = c;
 	i = 0;
 	bad[i++].flags |= CQC(CQE_SZ, 3);
@@ -153,7 +166,6 @@ static void test_refused_cqs(void)
 	bad[i++].flags |= CQC(OVERRUN_IGNORE, 1);
 	bad[i++].flags |= CQC(PERIOD_MODE, 1);
 	bad[i++].page |= CQC(PAGE_OFFSET, 1);
-	bad[i++].size_uar = CQC(UAR_PAGE, w.ctx.page[0]); /* one entry */
 	bad[i++].size_uar |= CQC(LOG_CQ_SIZE, 31);
 	bad[i++].size_uar |= CQC(LOG_CQ_SIZE, 11); /* 32768 entries: more than the memory has */
 	bad[i++].size_uar = CQC(LOG_CQ_SIZE, LOG_CQ) | CQC(UAR_PAGE, w.ctx.page[0] + 1000);
@@ -167,7 +179,7 @@ static void test_refused_cqs(void)
 	bad[i++].dbr_addr = htobe64(DEVX_BYTES - 4);
 	bad[i++].dbr_addr = htobe64(RECORD + 4);
 	bad[i++].dbr_addr = htobe64(UINT64_MAX);
-	for (i = 0; i < 19; i++)
+	for (i = 0; i < 18; i++)
 		cq_fails(&bad[i], sizeof(req), BAD_PARAM);
 	cq_fails(&c, sizeof(req) - 1, HCASIM_MLX5_CMD_STATUS_BAD_INP_LEN_ERR);
 	req.umem_offset = htobe64(DEVX_BYTES);
@@ -536,6 +548,7 @@ int main(void)
 					    {"registered memory", test_umems},
 					    {"completion queue", test_cq},
 					    {"refused completion queues", test_refused_cqs},
+					    {"completion queue of one entry", test_cq_of_one_entry},
 					    {"RC", test_rc},
 					    {"UC and UD", test_uc_ud},
 					    {"optional attributes", test_optional},

@@ -154,12 +154,15 @@ static int world_exit(void)
 /* A size beyond all limits is refused; looking for its power of two would not end. */
 static void test_cq(void)
 {
-	static const uint32_t bad[] = {0, HCASIM_MLX5_MAX_CQE + 1, 1u << 31, UINT32_MAX - 1, UINT32_MAX};
+	static const uint32_t bad[] = {HCASIM_MLX5_MAX_CQE + 1, 1u << 31, UINT32_MAX - 1, UINT32_MAX};
 	struct mlx5_cq cq;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CU_ASSERT_EQUAL(create_cq(&cq, bad[i], 64), -EINVAL);
 	CU_ASSERT_EQUAL(create_cq(&cq, 100, 96), -EINVAL);
+	CU_ASSERT_EQUAL(create_cq(&cq, 0, 64), 0); /* one entry */
+	CU_ASSERT_EQUAL(cq.base.cqe, 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base), 0);
 	CU_ASSERT_EQUAL(create_cq(&cq, HCASIM_MLX5_MAX_CQE, 128), 0);
 	CU_ASSERT_EQUAL(cq.base.cqe, HCASIM_MLX5_MAX_CQE);
 	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base), 0);

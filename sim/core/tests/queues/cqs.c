@@ -224,10 +224,10 @@ static void moderation_doubled(void)
 	}
 }
 
-static void small_cq(struct pair *p)
+static void small_cq(struct pair *p, uint32_t entries)
 {
 	pair_new(p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	p->scq[0] = fixture_cq(p->fixture, 0, 4);
+	p->scq[0] = fixture_cq(p->fixture, 0, entries);
 	p->qp[0] = fixture_qp(p->fixture, 0, HCASIM_QPT_RC, p->scq[0], p->rcq[0]);
 	p->qp[1] = fixture_qp(p->fixture, 1, HCASIM_QPT_RC, p->scq[1], p->rcq[1]);
 	fixture_connect(p->qp[0], p->qp[1], NULL);
@@ -242,28 +242,34 @@ static void writes(struct pair *p, unsigned int n)
 }
 
 /* The record is read before a full ring counts as an overrun. */
-static void overrun(void)
+static void overrun_of(uint32_t entries)
 {
 	struct tiny_cqe c;
 	struct pair p;
-	int i;
+	uint32_t i;
 
-	small_cq(&p);
+	small_cq(&p, entries);
 	for (i = 0; i < 10; i++) {
-		writes(&p, 4);
+		writes(&p, entries);
 		poll_all(p.scq[0]);
 	}
-	CU_ASSERT_EQUAL(p.scq[0]->ci, 40);
-	writes(&p, 4);
+	CU_ASSERT_EQUAL(p.scq[0]->ci, 10 * entries);
+	writes(&p, entries);
 	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 0);
 	writes(&p, 1);
 	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 1);
 	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_QP_FATAL, p.qp[0]->qpn), 1);
 	CU_ASSERT_EQUAL(fixture_query(p.qp[0]), HCASIM_QPS_ERR);
-	for (i = 0; i < 4; i++) /* what was there is still right */
+	for (i = 0; i < entries; i++) /* what was there is still right */
 		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_FALSE(fixture_poll(p.scq[0], &c));
 	pair_free(&p);
+}
+
+static void overrun(void)
+{
+	overrun_of(4);
+	overrun_of(1);
 }
 
 static void hostile_consumer_index(void)
@@ -274,7 +280,7 @@ static void hostile_consumer_index(void)
 	for (i = 0; i < 4; i++) {
 		struct pair p;
 
-		small_cq(&p);
+		small_cq(&p, 4);
 		writes(&p, 4);
 		p.scq[0]->rec->ci = htobe32(bad[i]);
 		p.scq[0]->ci = bad[i];
@@ -294,7 +300,7 @@ static void resize(void)
 	uint64_t issued;
 	struct pair p;
 
-	small_cq(&p);
+	small_cq(&p, 4);
 	writes(&p, 3);
 	ring = fixture_alloc(p.fixture, 64 * 64);
 	rec = fixture_alloc(p.fixture, sizeof(*rec));

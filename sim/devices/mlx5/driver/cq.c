@@ -30,9 +30,10 @@ static bool is_size(uint32_t bytes)
 	return bytes == HCASIM_MLX5_CQE_SIZE || bytes == 2 * HCASIM_MLX5_CQE_SIZE;
 }
 
+/* A new CQ may have a single entry, as in Linux: libmlx5 never asks for one, a command of DEVX may. */
 static bool is_number(uint32_t cqe)
 {
-	return cqe >= 1 && cqe <= HCASIM_MLX5_MAX_CQE;
+	return cqe <= HCASIM_MLX5_MAX_CQE;
 }
 
 /* One format of compression, and padding only of what has room for it: all CQEs of 128 bytes are written whole. */
@@ -161,7 +162,7 @@ int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	uint32_t entries, ci;
 	int ret;
 
-	if (!is_number(cqe))
+	if (!cqe || !is_number(cqe))
 		return -EINVAL;
 	entries = ring_entries(cqe + 1);
 	if (entries == base->cqe + 1)
