@@ -133,6 +133,7 @@ static void send_one(struct runner *r, struct receive *recv, struct result *res)
 		.wr_id = recv->wr.wr_id,
 		.opcode = IBV_WC_RECV,
 		.qp_num = l->peer->qp_num,
+		.frame = l->qpt == IBV_QPT_RAW_PACKET,
 		.check_len = true,
 		.byte_len = len + link_grh(l),
 		.check_src = l->qpt == IBV_QPT_UD,

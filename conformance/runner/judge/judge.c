@@ -19,6 +19,11 @@ void fault(struct verdict *v, const char *fmt, ...)
 	v->num++;
 }
 
+bool judge_number(const struct ibv_wc *got, uint32_t want, bool frame)
+{
+	return got->qp_num == want || (frame && got->status == IBV_WC_SUCCESS && !got->qp_num);
+}
+
 /* Only these are valid when status is not IBV_WC_SUCCESS (ibv_poll_cq(3)). */
 static void judge_always_valid(struct verdict *v, const char *side, const struct wc_expect *want,
 			       const struct ibv_wc *got)
@@ -29,7 +34,7 @@ static void judge_always_valid(struct verdict *v, const char *side, const struct
 		fault(v, "%s CQE: status %s, expected %s (vendor_err 0x%x)", side,
 		      value_name(status_names, got->status), value_name(status_names, want->status),
 		      got->vendor_err);
-	if (got->qp_num != want->qp_num)
+	if (!judge_number(got, want->qp_num, want->frame))
 		fault(v, "%s CQE: qp_num 0x%x, expected 0x%x", side, got->qp_num, want->qp_num);
 }
 

@@ -24,6 +24,7 @@ struct wc_expect {
 	enum ibv_wc_status status;
 	enum ibv_wc_opcode opcode;
 	uint32_t qp_num;
+	bool frame; /* received by a RAW_PACKET QP or a work queue: qp_num may be 0 (erratum FRAME-QPN) */
 	bool check_len;
 	uint32_t byte_len;
 	bool with_imm, with_inv, with_grh;
@@ -33,6 +34,8 @@ struct wc_expect {
 	uint32_t src_qp;
 };
 
+/* Whether a completion has the number of this queue, or that of a received frame 0. */
+bool judge_number(const struct ibv_wc *got, uint32_t want, bool frame);
 /* side: "requester" or "responder" */
 void judge_wc(struct verdict *v, const char *side, const struct wc_expect *want, const struct ibv_wc *got);
 void judge_extra_wc(struct verdict *v, const char *side, const struct ibv_wc *got);

@@ -155,6 +155,7 @@ bool kit_expect(struct kit *k, struct link *l, struct ibv_cq *cq, const struct i
 	if (!kit_holds(k, true))
 		want.status = status == IBV_WC_SUCCESS ? IBV_WC_GENERAL_ERR : IBV_WC_SUCCESS;
 	want.opcode = wc.opcode;
+	want.frame = qp->qp_type == IBV_QPT_RAW_PACKET && wc.opcode & IBV_WC_RECV;
 	if (wc.status == IBV_WC_SUCCESS) {
 		want.with_imm = wc.wc_flags & IBV_WC_WITH_IMM;
 		want.with_inv = wc.wc_flags & IBV_WC_WITH_INV;

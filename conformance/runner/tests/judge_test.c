@@ -91,6 +91,27 @@ static void test_wc_error_expected(void)
 	expect_fault(&err, wc, "status");
 }
 
+/* Erratum FRAME-QPN: a received frame may have 0 where others have the number of their queue. */
+static void test_wc_of_frame(void)
+{
+	struct wc_expect frame = {.opcode = IBV_WC_RECV, .qp_num = 1, .frame = true};
+	struct ibv_wc wc = {.opcode = IBV_WC_RECV};
+	struct verdict v = {0};
+
+	judge_wc(&v, "responder", &frame, &wc);
+	wc.qp_num = 1;
+	judge_wc(&v, "responder", &frame, &wc);
+	CU_ASSERT_EQUAL(v.num, 0);
+	wc.qp_num = 2;
+	expect_fault(&frame, wc, "qp_num");
+	wc.qp_num = 0;
+	frame.status = wc.status = IBV_WC_WR_FLUSH_ERR;
+	expect_fault(&frame, wc, "qp_num");
+	frame = (struct wc_expect){.opcode = IBV_WC_RECV, .qp_num = 1};
+	wc.status = IBV_WC_SUCCESS;
+	expect_fault(&frame, wc, "qp_num");
+}
+
 static void test_extra_and_missing(void)
 {
 	struct ibv_wc wc = right();
@@ -209,6 +230,7 @@ CU_TestInfo judge_tests[] = {
 	{"each wrong field of a completion", test_wc_fields},
 	{"a wrong invalidated rkey", test_wc_invalidated},
 	{"a completion in error", test_wc_error_expected},
+	{"a completion of a frame", test_wc_of_frame},
 	{"completions too many and too few", test_extra_and_missing},
 	{"wrong bytes", test_bytes},
 	{"return value and bad_wr", test_post},

@@ -140,6 +140,7 @@ static void judge(struct mixture *m, const struct ibv_wc *wc)
 		.status = IBV_WC_SUCCESS,
 		.opcode = receive ? IBV_WC_RECV : IBV_WC_SEND,
 		.qp_num = receive ? receiver(p)->qp_num : p->send.qp->qp_num,
+		.frame = receive && receiver(p)->qp_type == IBV_QPT_RAW_PACKET,
 		.check_len = receive,
 		.byte_len = p->grh + length(kind, i),
 		.with_grh = receive && p->grh,

@@ -136,7 +136,9 @@ static void judge_one(struct kit *k, struct place *places, int *lost)
 		  (unsigned long long)wc.wr_id, p->come, p->expected);
 	plan = p->plan[p->come];
 	at = p->buf[p->come++];
-	KIT_CHECK(k, wc.qp_num == (p->qp ? p->qp : k->l->peer)->qp_num && wc.byte_len == plan->total + grh,
+	KIT_CHECK(k,
+		  judge_number(&wc, (p->qp ? p->qp : k->l->peer)->qp_num, k->l->qpt == IBV_QPT_RAW_PACKET) &&
+			  wc.byte_len == plan->total + grh,
 		  "destination %u: qp_num 0x%x and %u bytes, expected %u bytes", number, wc.qp_num,
 		  wc.byte_len, plan->total + grh);
 	KIT_CHECK(k, !plan->wr->imm || (wc.wc_flags & IBV_WC_WITH_IMM && wc.imm_data == plan->imm),

@@ -116,6 +116,7 @@ static void send_all(struct kit *k, struct receive *recv, unsigned int num, unsi
 			.wr_id = recv[i].wr.wr_id,
 			.opcode = IBV_WC_RECV,
 			.qp_num = l->peer->qp_num,
+			.frame = l->qpt == IBV_QPT_RAW_PACKET,
 			.check_len = true,
 			.byte_len = plans[i].total + link_grh(l),
 			.check_src = l->qpt == IBV_QPT_UD,

@@ -312,7 +312,8 @@ static bool arrives(struct spread *s, const struct flow_frame *f, unsigned int q
 
 	if (!wait(s, s->cq[queue], &wc, "a frame that the hash gives to this work queue"))
 		return false;
-	if (!kit_holds(s->k, wc.wr_id == ((uint64_t)queue << 32 | i) && wc.qp_num == s->wq[queue]->wq_num &&
+	if (!kit_holds(s->k, wc.wr_id == ((uint64_t)queue << 32 | i) &&
+				     judge_number(&wc, s->wq[queue]->wq_num, true) &&
 				     wc.opcode == IBV_WC_RECV))
 		KIT_FAULT(s->k, "work queue %u: wr_id 0x%llx, qp_num 0x%x, expected 0x%llx, 0x%x", queue,
 			  (unsigned long long)wc.wr_id, wc.qp_num,
