@@ -147,7 +147,7 @@ static void zero_checksum(Bytes &frame, enum net_link link)
 	net_parse(frame.data(), (uint32_t)frame.size(), link, false, &n);
 	if (!n.ip || !n.l4 || n.proto != IP_PROTO_UDP || n.l4_off + UDP_LEN + 2 > n.l3_end)
 		return;
-	net_put_sums(summed.data(), (uint32_t)summed.size(), link);
+	net_put_sums(summed.data(), (uint32_t)summed.size(), link, HCA_WR_IP_CSUM);
 	uint8_t *data = &frame[n.l4_off + UDP_LEN];
 	const uint32_t sum = get16(data) + get16(&summed[n.l4_off + UDP_SUM]);
 	put16(data, (sum & 0xffff) + (sum >> 16));

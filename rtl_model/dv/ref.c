@@ -39,7 +39,7 @@ uint32_t ref_frame(const struct pkt_spec *spec, const uint8_t smac[6], const uin
 	if (spec->payload_len)
 		memcpy(out + at, payload, spec->payload_len);
 	if (sums)
-		net_put_sums(out + at, spec->payload_len, raw ? NET_ETHERNET : NET_DATAGRAM);
+		net_put_sums(out + at, spec->payload_len, raw ? NET_ETHERNET : NET_DATAGRAM, HCA_WR_IP_CSUM);
 	memset(out + len, 0, ETH_MIN);
 	if (raw)
 		return len < ETH_MIN ? ETH_MIN : len;

@@ -122,7 +122,7 @@ static bool packet(void *host, uint32_t tag, const struct engine_packet *p)
 	for (i = 0; i < p->npieces; to += p->piece[i++].len)
 		ok &= read_piece(h, &p->piece[i], to);
 	if (p->sums)
-		net_put_sums(pkt->data + off, p->spec.payload_len, h->link);
+		net_put_sums(pkt->data + off, p->spec.payload_len, h->link, p->sums);
 	if (!p->raw)
 		ref_icrc(pkt->data, pkt->len - HCASIM_ICRC_SIZE, pkt->data + pkt->len - HCASIM_ICRC_SIZE);
 	h->out->frame[h->out->frames] = malloc(pkt->len);

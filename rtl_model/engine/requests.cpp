@@ -192,7 +192,7 @@ void engine::packet()
 
 	p.qpn = top->req_qpn();
 	p.raw = top->qp_qp_type() == HCASIM_QPT_RAW_PACKET;
-	p.sums = top->offload_sums();
+	p.sums = top->offload_sums() ? HCA_WR_IP_CSUM : 0;
 	p.spec = headers(*top, &av);
 	p.head = head.data();
 	if (top->offload_tso())
@@ -361,6 +361,10 @@ void engine::decode()
 				   decoded_.sge.data(), room / sizeof(hca_sge), &status);
 	if (!err && wr.lead_len) // of mlx5: GATHER reads SGEs, or takes inline data, not both for one WQE
 		err = HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED;
+	if (!err && wr.op != HCASIM_WQE_OP_TSO && wr.tso.hdr_size) // likewise, headers of a frame
+		err = HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED;
+	if (!err && !(wr.flags & HCA_WR_L3_CSUM) != !(wr.flags & HCA_WR_L4_CSUM)) // it inserts both, or none
+		err = HCASIM_VENDOR_ERR_BAD_SEGMENT;
 	if (!err && wr.bind.type == HCA_BIND_KEY) // the model has no place for its parts
 		err = HCASIM_VENDOR_ERR_BAD_SEGMENT;
 	if (cfg.pers->av_without_port)

@@ -99,7 +99,7 @@ struct engine_lookup {
 struct engine_packet {
 	uint32_t qpn;
 	bool raw;             /* a frame: all of it is payload; `spec` only gives its port */
-	bool sums;            /* insert IP, TCP and UDP checksums of the payload */
+	uint32_t sums;        /* HCA_WR_L3_CSUM, HCA_WR_L4_CSUM: checksums of the payload to insert */
 	struct pkt_spec spec; /* payload_len: total length of `head` and pieces */
 	/*
 	 * The payload: first these bytes (inline data, headers of a segment), then those of the pieces, which GATHER

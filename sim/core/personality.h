@@ -26,7 +26,9 @@ struct hca_sge {
 #define HCA_WR_SOLICITED (1u << 1)
 #define HCA_WR_FENCE     (1u << 2)
 #define HCA_WR_INLINE    (1u << 3)
-#define HCA_WR_IP_CSUM   (1u << 4)
+#define HCA_WR_L3_CSUM   (1u << 4) /* of IPv4 */
+#define HCA_WR_L4_CSUM   (1u << 5) /* of TCP or UDP */
+#define HCA_WR_IP_CSUM   (HCA_WR_L3_CSUM | HCA_WR_L4_CSUM)
 
 #define HCA_BIND_KEY 3
 
@@ -65,6 +67,7 @@ struct hca_wr {
 		uint32_t num_parts, repeat; /* as often as this the parts follow each other */
 		const uint8_t *parts;       /* in the WQE, for key_part() of the family */
 	} bind;
+	/* Headers in the WQE: of each segment of a TSO request, else of the frame, whose data follows them. */
 	struct {
 		uint16_t mss, hdr_size;
 		const uint8_t *hdr;
@@ -73,7 +76,8 @@ struct hca_wr {
 		uint64_t length;
 		uint8_t type, level;
 	} flush;
-	uint64_t length; /* payload bytes: 64-bit, so that a sum of 32-bit SGEs cannot wrap */
+	uint64_t
+		length; /* payload bytes without those headers: 64-bit, so that a sum of 32-bit SGEs cannot wrap */
 	uint32_t num_sge;
 	struct hca_sge *sge;
 	uint8_t *inline_data;
@@ -99,6 +103,15 @@ struct hca_tm_op {  /* one decoded operation on a tag list */
 	struct hca_sge sge[HCASIM_TM_MAX_SGE];
 };
 
+/* The headers of a received frame, or of one inside a datagram, and which of its checksums are right. */
+struct hca_headers {
+	uint8_t ip; /* 4, 6; 0: none */
+	enum { HCA_L4_NONE, HCA_L4_UDP, HCA_L4_TCP, HCA_L4_TCP_ACK, HCA_L4_TCP_ACK_DATA } l4;
+	bool fragment, options; /* of IPv4, or extension headers of IPv6 */
+	bool l3_ok;             /* the length fits, and IPv4's checksum is right */
+	bool l4_ok;             /* of TCP or UDP: there is a checksum, and it is right */
+};
+
 struct hca_cpl {     /* one completion */
 	uint64_t id; /* of its work request, as in struct hca_wr */
 	uint32_t qpn;
@@ -109,9 +122,12 @@ struct hca_cpl {     /* one completion */
 	uint32_t byte_count, imm, inv_rkey, src_qpn, srqn;
 	uint16_t vlan, pkey_index;
 	uint8_t smac[6], sl, path_bits;
-	bool grh, csum_ok, with_imm, with_inv;
+	bool grh, with_imm, with_inv;
+	bool frame;  /* of a raw QP */
 	bool tagged; /* by the flow that the frame came by, with flow_tag */
 	uint32_t flow_tag;
+	uint32_t hash, hash_fields; /* of RSS, and HCASIM_RSS_FIELD_* of what was hashed */
+	struct hca_headers headers;
 	bool tm_match;  /* a message has matched an entry of the tag list */
 	bool tm_data;   /* its data is in memory: the last completion of the entry */
 	bool tm_sync;   /* the software shall tell how many unexpected messages it has handled */
@@ -124,6 +140,12 @@ struct hca_cpl {     /* one completion */
 	bool solicited; /* counts as solicited for arming; not part of the CQE */
 	hca_ps timestamp;
 };
+
+/* The meaning of IBV_WC_IP_CSUM_OK. */
+static inline bool hca_csum_ok(const struct hca_cpl *cpl)
+{
+	return cpl->headers.ip == 4 && cpl->headers.l3_ok && cpl->headers.l4_ok;
+}
 
 struct hca_event {
 	uint8_t type; /* HCASIM_EQE_TYPE_* */

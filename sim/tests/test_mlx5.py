@@ -119,6 +119,12 @@ def test_vlan_stripping(machine, release):
     assert result.status == 0, result.output
 
 
+def test_frames_as_dpdk_sends_them(machine, release):
+    """Headers inside the Ethernet segment, one checksum alone; headers, hash and tag in CQEs."""
+    result = own_program(machine, release, {}, "hcasim-ethernet")
+    assert result.status == 0, result.output
+
+
 def test_flows_of_roce_packets(machine, release):
     """Through tables of DEVX: an entry counts the requests of an RC pair, and one stops them."""
     result = own_program(machine, release, {}, "hcasim-flows", "roce")

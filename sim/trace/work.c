@@ -15,17 +15,22 @@ static void head(const struct trace *t, FILE *f, hca_ps time, unsigned int adapt
 static void flags(FILE *f, uint32_t value)
 {
 	static const struct {
-		uint32_t bit;
+		uint32_t bits, set; /* of these bits */
 		const char *name;
 	} names[] = {
-		{HCA_WR_SIGNALED, "signaled"}, {HCA_WR_SOLICITED, "solicited"}, {HCA_WR_FENCE, "fence"},
-		{HCA_WR_INLINE, "inline"},     {HCA_WR_IP_CSUM, "ip_csum"},
+		{HCA_WR_SIGNALED, HCA_WR_SIGNALED, "signaled"},
+		{HCA_WR_SOLICITED, HCA_WR_SOLICITED, "solicited"},
+		{HCA_WR_FENCE, HCA_WR_FENCE, "fence"},
+		{HCA_WR_INLINE, HCA_WR_INLINE, "inline"},
+		{HCA_WR_IP_CSUM, HCA_WR_IP_CSUM, "ip_csum"},
+		{HCA_WR_IP_CSUM, HCA_WR_L3_CSUM, "l3_csum"},
+		{HCA_WR_IP_CSUM, HCA_WR_L4_CSUM, "l4_csum"},
 	};
 	const char *comma = "";
 
 	fputs(",\"flags\":[", f);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!(value & names[i].bit))
+		if ((value & names[i].bits) != names[i].set)
 			continue;
 		fprintf(f, "%s\"%s\"", comma, names[i].name);
 		comma = ",";
@@ -75,6 +80,8 @@ void trace_wqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t qpn,
 		fputs(",\"answered\":true", f);
 	flags(f, wr->flags);
 	operands(f, wr);
+	if (wr->tso.hdr_size)
+		fprintf(f, ",\"header_bytes\":%u", wr->tso.hdr_size);
 	if (wr->lead_len)
 		fprintf(f, ",\"inline_bytes\":%u", wr->lead_len);
 	if (!(wr->flags & HCA_WR_INLINE))

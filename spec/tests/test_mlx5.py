@@ -37,7 +37,8 @@ MEMBERS = {
     ("seg_inline", "mlx5_wqe_inl_data_seg"): {"byte_count": "byte_count"},
     ("seg_srq_next", "mlx5_wqe_srq_next_seg"): {"next_wqe_index": "next_wqe_index"},
     ("cqe", "mlx5_cqe64"): {
-        "wqe_id": "wqe_id", "ml_path": "ml_path", "slid": "slid", "flags_rqpn": "flags_rqpn",
+        "wqe_id": "wqe_id", "rx_hash_result": "rsvd4[8]", "rx_hash_type": "rsvd4[12]", "ml_path": "ml_path",
+        "slid": "slid", "flags_rqpn": "flags_rqpn",
         "hds_ip_ext": "hds_ip_ext", "l4_hdr_type_etc": "l4_hdr_type_etc", "vlan_info": "vlan_info",
         "srqn_uidx": "srqn_uidx", "imm_inval_pkey": "imm_inval_pkey", "app": "app", "app_op": "app_op",
         "app_info": "app_info", "byte_cnt": "byte_cnt", "timestamp": "timestamp",

@@ -133,7 +133,7 @@ bool Machine::packet(uint32_t tag, const engine_packet &p)
 			    {p.spec.psn, p.spec.opcode, p.spec.dmalen, 0},
 			    false,
 			    p.raw,
-			    p.sums,
+			    p.sums != 0,
 			    p.spec,
 			    *p.spec.av,
 			    Bytes(p.head, p.head + p.head_len),

@@ -252,7 +252,7 @@ struct tx_owner {
 };
 
 struct txpkt { /* sums_off: net_put_sums() inserts checksums into `sums_len` bytes from here, once the payload is read */
-	uint32_t sums_off, sums_len;
+	uint32_t sums_off, sums_len, sums;
 	struct txpkt *next;
 	struct qp *qp;
 	uint32_t epoch;
@@ -311,6 +311,7 @@ struct rxwork {
 	uint32_t flow_tag;
 	bool raw;      /* goes to a raw QP as a complete frame, */
 	uint16_t vlan; /* without its VLAN tag, which is this; CORE_NO_VLAN: none was taken off */
+	uint32_t hash, hash_fields; /* of RSS, and HCASIM_RSS_FIELD_* of what was hashed */
 	struct pkt_info info;
 };
 

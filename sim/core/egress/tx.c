@@ -22,7 +22,7 @@ void frame_finish(const struct hca *hca, const struct txpkt *t, uint8_t *frame)
 	uint32_t body = t->pkt->len - HCASIM_ICRC_SIZE, icrc;
 
 	if (t->sums_len)
-		net_put_sums(frame + t->sums_off, t->sums_len, qp_link(t->qp));
+		net_put_sums(frame + t->sums_off, t->sums_len, qp_link(t->qp), t->sums);
 	if (t->qp->c.type == HCASIM_QPT_RAW_PACKET)
 		return;
 	icrc = htole32(icrc_frame(hca->icrc_seed, frame, body));

@@ -112,8 +112,13 @@ static bool group_sees(const struct flow_group *g, const struct steering *s)
 /* Delivers the frame to the flow's QP, or to one of its work queues. */
 static bool give(const struct steering *s, const struct flow *f)
 {
-	struct qp *qp = f->qp->rss ? rss_pick(f->qp, *s->pkt, &s->n) : f->qp;
+	const struct rss *rss = f->qp->rss;
+	struct qp *qp = f->qp;
 
+	s->w->hash = 0;
+	s->w->hash_fields = rss ? rss->fields : 0;
+	if (rss)
+		qp = rss_pick(f->qp, *s->pkt, &s->n, &s->w->hash);
 	return qp && rx_copy_to(s->hca, qp, s->w, true);
 }
 

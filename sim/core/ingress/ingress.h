@@ -47,8 +47,8 @@ void mcast_free(struct hca *hca); /* all QPs are gone */
 int rss_set(struct hca *hca, struct qp *qp, const struct hca_rss *attr);
 bool rss_ok(const struct hca *hca, const struct hca_rss *attr);
 void rss_drop(struct hca *hca, struct qp *qp);
-/* The work queue for the frame; NULL: the frame lacks a header that is hashed. */
-struct qp *rss_pick(const struct qp *qp, const struct hca_packet *pkt, const struct net *n);
+/* The work queue for the frame, with the hash by which it was chosen; NULL: the frame lacks a header that is hashed. */
+struct qp *rss_pick(const struct qp *qp, const struct hca_packet *pkt, const struct net *n, uint32_t *hash);
 /* `data` has at most 36 bytes: HCA_RSS_KEY without the last 4. */
 uint32_t rss_toeplitz(const uint8_t key[HCA_RSS_KEY], const uint8_t *data, uint32_t len);
 

@@ -116,14 +116,18 @@ static uint32_t input(uint32_t f, const uint8_t *frame, const struct net *n, uin
 		   l4 + L4_DPORT, 2);
 }
 
-struct qp *rss_pick(const struct qp *qp, const struct hca_packet *pkt, const struct net *n)
+struct qp *rss_pick(const struct qp *qp, const struct hca_packet *pkt, const struct net *n, uint32_t *hash)
 {
 	const struct rss *rss = qp->rss;
 	uint8_t data[36];
 	uint32_t len;
 
+	*hash = 0;
 	if (!rss->fields)
 		return rss->wq[0];
 	len = input(rss->fields, pkt->data, n, data);
-	return len ? rss->wq[rss_toeplitz(rss->key, data, len) & (rss->size - 1)] : NULL;
+	if (!len)
+		return NULL;
+	*hash = rss_toeplitz(rss->key, data, len);
+	return rss->wq[*hash & (rss->size - 1)];
 }

@@ -49,6 +49,12 @@ static uint32_t inline_max(const struct sq *sq, const struct hcasim_wqe_op_info 
 	return info->value ? info->length : sq->c.max_inline;
 }
 
+/* What max_length() limits: headers in the WQE are part of a frame. */
+static uint64_t length_of(const struct hca_wr *wr)
+{
+	return wr->length + (wr->op == HCASIM_WQE_OP_TSO ? 0 : wr->tso.hdr_size);
+}
+
 /* Longest message of a QP; for TSO, longest payload. */
 static uint64_t max_length(const struct sq *sq, uint8_t op)
 {
@@ -87,9 +93,10 @@ static void wqe_validate(const struct sq *sq, struct wqe *w)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	else if (!lead_fits(w))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
-	else if (wr->length > max)
+	else if (length_of(wr) > max)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);
-	else if (sq->c.type == HCASIM_QPT_RAW_PACKET && wr->op == HCASIM_WQE_OP_SEND && wr->length < ETH_LEN)
+	else if (sq->c.type == HCASIM_QPT_RAW_PACKET && wr->op == HCASIM_WQE_OP_SEND &&
+		 length_of(wr) < ETH_LEN)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
 	else if (info->length && wr->length != info->length)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);

@@ -176,9 +176,7 @@ static void spec_of(const struct sq *sq, const struct wqe *w, struct pkt_spec *s
 	} else if (!op_reads(wr->op)) {
 		uint64_t left = wr->length - off;
 
-		s->payload_len = left < mtu ? (uint32_t)left : mtu;
-		if (wr->op == HCASIM_WQE_OP_TSO)
-			s->payload_len += wr->tso.hdr_size;
+		s->payload_len = (left < mtu ? (uint32_t)left : mtu) + wr->tso.hdr_size;
 	}
 }
 
@@ -198,14 +196,14 @@ static uint8_t plan_payload(struct sq *sq, const struct wqe *w, struct engine_pa
 {
 	const struct hca_wr *wr = &w->wr;
 	uint64_t off = (uint64_t)sq->cur_pkt * wqe_mtu(sq, w);
-	uint32_t len = p->spec.payload_len, here;
+	uint32_t len = p->spec.payload_len - wr->tso.hdr_size, here;
 	struct engine_lookup rest;
 
-	if (wr->op == HCASIM_WQE_OP_TSO) {
-		len -= wr->tso.hdr_size;
+	p->head_len = wr->tso.hdr_size;
+	if (wr->op == HCASIM_WQE_OP_TSO)
 		tso_write(head, wr, wqe_link(sq), sq->cur_pkt, len, sq->cur_pkt == w->npsn - 1);
-		p->head_len = wr->tso.hdr_size;
-	}
+	else if (p->head_len)
+		memcpy(head, wr->tso.hdr, p->head_len);
 	here = inside(wr, off, len);
 	if (here) {
 		memcpy(head + p->head_len, wr->inline_data + off, here);
@@ -251,7 +249,7 @@ static void make_packet(struct sq *sq, struct wqe *w)
 	struct engine_packet p = {
 		.qpn = sq->qpn,
 		.raw = sq->c.type == HCASIM_QPT_RAW_PACKET,
-		.sums = w->wr.op == HCASIM_WQE_OP_TSO || w->wr.flags & HCA_WR_IP_CSUM,
+		.sums = w->wr.op == HCASIM_WQE_OP_TSO ? HCA_WR_IP_CSUM : w->wr.flags & HCA_WR_IP_CSUM,
 	};
 	uint8_t head[2 * HCA_WQE_MAX]; /* both are inside the WQE */
 	struct piece piece[ENGINE_MAX_PIECES];

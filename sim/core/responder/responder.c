@@ -509,9 +509,9 @@ static enum verdict rx_uc(struct hca *hca, struct qp *qp, struct rxwork *w)
 }
 
 /* A message of one packet, `len` bytes at `buf`. If it does not fit it is dropped, and the receive stays posted. */
-static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w, uint8_t *buf, uint32_t len,
-				bool csum_ok)
+static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w, uint8_t *buf, uint32_t len)
 {
+	const uint32_t grh = w->raw ? 0 : HCASIM_GRH_SIZE;
 	const struct pkt_info *info = &w->info;
 	struct piece piece[CORE_MAX_SGE];
 	enum verdict v = want_receive(hca, qp, info);
@@ -533,8 +533,11 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 		return receive_absent(hca, qp, info, 0, len);
 	r = rop_recv(hca, qp, info, len);
 	if (r) {
-		r->cpl.csum_ok = csum_ok;
+		net_headers(buf + grh, len - grh, w->raw ? NET_ETHERNET : NET_DATAGRAM, &r->cpl.headers);
+		r->cpl.frame = w->raw;
 		r->cpl.vlan = w->raw ? w->vlan : CORE_NO_VLAN;
+		r->cpl.hash = w->raw ? w->hash : 0;
+		r->cpl.hash_fields = w->raw ? w->hash_fields : 0;
 		r->cpl.tagged = w->tagged;
 		r->cpl.flow_tag = w->flow_tag;
 	}
@@ -554,8 +557,7 @@ static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
 		return V_REFUSED;
 	}
 	memcpy(buf, info->grh, HCASIM_GRH_SIZE);
-	return rx_datagram(hca, qp, w, buf, info->payload_len + HCASIM_GRH_SIZE,
-			   net_sums_ok(buf + HCASIM_GRH_SIZE, info->payload_len, NET_DATAGRAM));
+	return rx_datagram(hca, qp, w, buf, info->payload_len + HCASIM_GRH_SIZE);
 }
 
 /* For the rest of the responder a frame is a datagram of one packet. */
@@ -565,7 +567,7 @@ static enum verdict rx_raw(struct hca *hca, struct qp *qp, struct rxwork *w)
 
 	w->info = (struct pkt_info){.op = hcasim_bth_op_info(HCASIM_BTH_OP_UD_SEND_ONLY)};
 	memcpy(w->info.smac, pkt->data + 6, sizeof(w->info.smac));
-	return rx_datagram(hca, qp, w, pkt->data, pkt->len, net_sums_ok(pkt->data, pkt->len, NET_ETHERNET));
+	return rx_datagram(hca, qp, w, pkt->data, pkt->len);
 }
 
 bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w)

@@ -176,6 +176,7 @@ static bool fill_packet(struct hca *hca, struct txpkt *t, const struct engine_pa
 		memcpy(t->sgid, hca->port[t->port - 1].gid[p->spec.av->sgid_index % CORE_GIDS],
 		       sizeof(t->sgid));
 	if (p->sums) {
+		t->sums = p->sums;
 		t->sums_off = t->payload_off;
 		t->sums_len = p->spec.payload_len;
 	}

@@ -27,6 +27,7 @@ static const struct {
 	{"windows", window_tests},
 	{"flush", flush_tests},
 	{"raws", raw_tests},
+	{"offloads", offload_tests},
 	{"steering", steering_tests},
 	{"edits", edit_tests},
 	{"tunnels", tunnel_tests},

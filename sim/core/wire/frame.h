@@ -54,6 +54,7 @@ enum {
 	TCP_SUM = 16,
 	TCP_FIN = 0x01,
 	TCP_PSH = 0x08,
+	TCP_ACK = 0x10,
 	TCP_CWR = 0x80,
 };
 

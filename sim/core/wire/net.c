@@ -29,9 +29,13 @@ static void parse_v4(const uint8_t *p, uint32_t len, bool headers_only, struct n
 	n->ip = 4;
 	n->proto = h[IPV4_PROTO];
 	n->l3_end = n->l3_off + total;
-	if (!(get16(h + IPV4_FRAG) & 0x3fff)) /* a fragment: its header and checksum are unknown */
+	n->options = hlen > IPV4_LEN;
+	n->fragment = get16(h + IPV4_FRAG) & 0x3fff;
+	if (!n->fragment) /* its header and checksum would be unknown */
 		parse_l4(p, n->l3_end, n->l3_off + hlen, n);
 }
+
+#define IPV6_FRAGMENT 44 /* RFC 8200, 4.5 */
 
 /* Hop-by-hop options, routing, destination options (RFC 8200, 4): each has 8 bytes and a length. */
 static bool is_extension(uint8_t next)
@@ -56,6 +60,8 @@ static void parse_v6(const uint8_t *p, uint32_t len, bool headers_only, struct n
 		n->proto = h[off];
 		off += (h[off + 1] + 1) * 8u;
 	}
+	n->options = off > IPV6_LEN;
+	n->fragment = n->proto == IPV6_FRAGMENT;
 	parse_l4(p, n->l3_end, n->l3_off + off, n);
 }
 
@@ -134,28 +140,51 @@ static uint8_t *l4_sum_at(uint8_t *p, const struct net *n)
 	return p + n->l4_off + (n->proto == IP_PROTO_TCP ? TCP_SUM : UDP_SUM);
 }
 
-bool net_sums_ok(const uint8_t *p, uint32_t len, enum net_link link)
+static int l4_kind(const uint8_t *p, const struct net *n)
 {
-	struct net n;
+	const uint8_t *h = p + n->l4_off;
 
-	net_parse(p, len, link, false, &n);
-	if (n.ip != 4 || !n.l4 || v4_sum(p + n.l3_off))
-		return false;
-	/* UDP over IPv4 may have no checksum: then nothing was verified. */
-	return (n.proto == IP_PROTO_TCP || get16(p + n.l4_off + UDP_SUM)) && !l4_sum(p, &n);
+	if (!n->l4)
+		return HCA_L4_NONE;
+	if (n->proto == IP_PROTO_UDP)
+		return HCA_L4_UDP;
+	if (!(h[TCP_FLAGS] & TCP_ACK))
+		return HCA_L4_TCP;
+	return n->l4_off + (h[TCP_DATA] >> 4) * 4u < n->l3_end ? HCA_L4_TCP_ACK_DATA : HCA_L4_TCP_ACK;
 }
 
-void net_put_sums(uint8_t *p, uint32_t len, enum net_link link)
+void net_headers(const uint8_t *p, uint32_t len, enum net_link link, struct hca_headers *out)
+{
+	struct net n;
+	bool fits;
+
+	net_parse(p, len, link, false, &n);
+	fits = n.ip;
+	if (!fits)
+		net_parse(p, len, link, true, &n);
+	*out = (struct hca_headers){
+		.ip = n.ip,
+		.l4 = l4_kind(p, &n),
+		.fragment = n.fragment,
+		.options = n.options,
+		.l3_ok = fits && (n.ip == 6 || !v4_sum(p + n.l3_off)),
+	};
+	/* UDP may have no checksum: then nothing was verified. */
+	out->l4_ok =
+		fits && n.l4 && (n.proto == IP_PROTO_TCP || get16(p + n.l4_off + UDP_SUM)) && !l4_sum(p, &n);
+}
+
+void net_put_sums(uint8_t *p, uint32_t len, enum net_link link, uint32_t which)
 {
 	struct net n;
 	uint16_t sum;
 
 	net_parse(p, len, link, false, &n);
-	if (n.ip == 4) {
+	if (n.ip == 4 && which & HCA_WR_L3_CSUM) {
 		put16(p + n.l3_off + IPV4_SUM, 0);
 		put16(p + n.l3_off + IPV4_SUM, v4_sum(p + n.l3_off));
 	}
-	if (!n.l4)
+	if (!n.l4 || !(which & HCA_WR_L4_CSUM))
 		return;
 	put16(l4_sum_at(p, &n), 0);
 	sum = l4_sum(p, &n);

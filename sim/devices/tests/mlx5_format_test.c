@@ -90,7 +90,7 @@ static const struct hca_cpl recv_cpl = {.qpn = QPN,
 					.pkey_index = 3,
 					.sl = 0xa,
 					.grh = true,
-					.csum_ok = true,
+					.headers = {.ip = 4, .l3_ok = true, .l4_ok = true},
 					.timestamp = 5000999};
 
 static struct hcasim_mlx5_cqe encoded(const struct hca_cpl *cpl, unsigned int phase)

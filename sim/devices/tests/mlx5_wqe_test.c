@@ -531,6 +531,7 @@ static void test_random(void)
 		memcpy(raw, w.raw, 16 * ds);
 		mlx5_decode_wqe(raw, 16 * ds, types[i % 4], QPN, INDEX, &w.wr, w.sge, 4, &w.status);
 		CU_ASSERT_TRUE(w.wr.num_sge <= 4);
+		CU_ASSERT_TRUE(!w.wr.tso.hdr || w.wr.tso.hdr + w.wr.tso.hdr_size <= raw + 16 * ds);
 		free(raw);
 	}
 }

@@ -234,7 +234,7 @@ static void test_cqe_flags_and_phase(void)
 	native_encode_cqe(&cpl, 0, &cqe, sizeof(cqe));
 	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), HCASIM_CQE_GRH_MASK);
 	CU_ASSERT_EQUAL(cqe.owner, 0);
-	cpl = (struct hca_cpl){.csum_ok = true};
+	cpl = (struct hca_cpl){.headers = {.ip = 4, .l3_ok = true, .l4_ok = true}};
 	native_encode_cqe(&cpl, 1, &cqe, sizeof(cqe));
 	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), HCASIM_CQE_CSUM_OK_MASK);
 	cpl = (struct hca_cpl){.with_imm = true};

@@ -162,16 +162,22 @@ static void send(struct rss_setup *r, const struct vector *v, unsigned int ip, u
 	fixture_run(r->p.fixture);
 }
 
-/* Completions at the work queues, as a bit each; they are polled. */
-static unsigned int arrived(struct rss_setup *r)
+/* Completions at the work queues, as a bit each; they are polled. They have this hash, of these fields. */
+static unsigned int arrived_with(struct rss_setup *r, uint32_t hash, uint32_t fields)
 {
+	const uint64_t want = (uint64_t)fields << 32 | hash;
 	struct tiny_cqe cqe;
 	unsigned int i, got = 0;
 
 	for (i = 0; i < NUM_WQS; i++)
 		while (fixture_poll(r->cq[i], &cqe))
-			got |= cqe.qpn == r->wqn[i] && !cqe.status ? 1u << i : 1u << 31;
+			got |= cqe.qpn == r->wqn[i] && !cqe.status && cqe.tm_tag == want ? 1u << i : 1u << 31;
 	return got;
+}
+
+static unsigned int arrived(struct rss_setup *r)
+{
+	return arrived_with(r, 0, 0);
 }
 
 static uint64_t dropped(const struct rss_setup *r)
@@ -194,7 +200,8 @@ static void spread_over(const struct vector *first, unsigned int n, unsigned int
 	start(&r, addresses | ports);
 	for (v = first; v < first + n; v++) {
 		send(&r, v, ip, proto);
-		CU_ASSERT_EQUAL(arrived(&r), 1u << (v->ports & (NUM_WQS - 1)));
+		CU_ASSERT_EQUAL(arrived_with(&r, v->ports, addresses | ports),
+				1u << (v->ports & (NUM_WQS - 1)));
 	}
 	CU_ASSERT_EQUAL(dropped(&r), 0);
 	send(&r, first, ip, other);      /* it has none of these ports, */
@@ -205,7 +212,8 @@ static void spread_over(const struct vector *first, unsigned int n, unsigned int
 	start(&r, addresses);
 	for (v = first; v < first + n; v++) {
 		send(&r, v, ip, other);
-		CU_ASSERT_EQUAL(arrived(&r), 1u << (v->addresses & (NUM_WQS - 1)));
+		CU_ASSERT_EQUAL(arrived_with(&r, v->addresses, addresses),
+				1u << (v->addresses & (NUM_WQS - 1)));
 	}
 	pair_free(&r.p);
 }

@@ -262,7 +262,8 @@ static bool has_number(const struct mlx5_devx_obj *obj, uint32_t number)
 
 /*
  * The command must be about the object of the handle, if the adapter has the command. As in mlx5_ib, a queue pair of
- * verbs is such an object, unless it is a raw one, of which the adapter has only the SQ and the RQ. There are no commands for other objects of verbs.
+ * verbs is such an object, unless it is a raw one, of which the adapter has only the SQ and the RQ. There are no commands
+ * for other objects of verbs.
  */
 static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id)
 {

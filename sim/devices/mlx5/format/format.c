@@ -51,26 +51,74 @@ static __be32 imm_inval_pkey(const struct hca_cpl *cpl)
 	return htobe32(cpl->with_inv ? cpl->inv_rkey : cpl->pkey_index);
 }
 
+static uint8_t header_types(const struct hca_headers *h)
+{
+	static const uint8_t l4_types[] = {
+		[HCA_L4_NONE] = HCASIM_MLX5_L4_HDR_NONE,
+		[HCA_L4_UDP] = HCASIM_MLX5_L4_HDR_UDP,
+		[HCA_L4_TCP] = HCASIM_MLX5_L4_HDR_TCP,
+		[HCA_L4_TCP_ACK] = HCASIM_MLX5_L4_HDR_TCP_ACK,
+		[HCA_L4_TCP_ACK_DATA] = HCASIM_MLX5_L4_HDR_TCP_ACK_DATA,
+	};
+	uint8_t l3 = HCASIM_MLX5_L3_HDR_NONE;
+
+	if (h->ip)
+		l3 = h->ip == 4 ? HCASIM_MLX5_L3_HDR_IPV4 : HCASIM_MLX5_L3_HDR_IPV6;
+	return (uint8_t)(PREP(CQE_L3_HDR_TYPE, l3) | PREP(CQE_L4_HDR_TYPE, l4_types[h->l4]) |
+			 PREP(CQE_IP_FRAG, h->fragment) | PREP(CQE_IP_EXT_OPTS, h->options));
+}
+
+/* `fields`: HCASIM_RSS_FIELD_* */
+static uint8_t hash_type(uint32_t fields)
+{
+	static const struct {
+		uint32_t field;
+		uint8_t type;
+	} of[] = {
+		{HCASIM_RSS_FIELD_SRC_IPV4, PREP(CQE_HASH_SRC_IP, HCASIM_MLX5_HASH_IP_IPV4)},
+		{HCASIM_RSS_FIELD_DST_IPV4, PREP(CQE_HASH_DST_IP, HCASIM_MLX5_HASH_IP_IPV4)},
+		{HCASIM_RSS_FIELD_SRC_IPV6, PREP(CQE_HASH_SRC_IP, HCASIM_MLX5_HASH_IP_IPV6)},
+		{HCASIM_RSS_FIELD_DST_IPV6, PREP(CQE_HASH_DST_IP, HCASIM_MLX5_HASH_IP_IPV6)},
+		{HCASIM_RSS_FIELD_SRC_PORT_TCP, PREP(CQE_HASH_SRC_L4, HCASIM_MLX5_HASH_L4_TCP)},
+		{HCASIM_RSS_FIELD_DST_PORT_TCP, PREP(CQE_HASH_DST_L4, HCASIM_MLX5_HASH_L4_TCP)},
+		{HCASIM_RSS_FIELD_SRC_PORT_UDP, PREP(CQE_HASH_SRC_L4, HCASIM_MLX5_HASH_L4_UDP)},
+		{HCASIM_RSS_FIELD_DST_PORT_UDP, PREP(CQE_HASH_DST_L4, HCASIM_MLX5_HASH_L4_UDP)},
+	};
+	uint8_t type = 0;
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		type |= fields & of[i].field ? of[i].type : 0;
+	return type;
+}
+
+/* A received frame has the tag of its flow where other completions have the number of the queue. */
+static uint32_t number_or_tag(const struct hca_cpl *cpl)
+{
+	if (cpl->tagged)
+		return cpl->flow_tag;
+	return cpl->frame ? 0 : cpl->qpn;
+}
+
 static void encode_good(const struct hca_cpl *cpl, uint8_t owner, struct hcasim_mlx5_cqe *cqe)
 {
-	const uint8_t l3 = cpl->csum_ok ? HCASIM_MLX5_L3_HDR_IPV4 : HCASIM_MLX5_L3_HDR_NONE;
 	const uint8_t sop = cpl->op == HCASIM_CQE_OP_REQ ? hcasim_mlx5_opcode_of(cpl->wqe_op) : 0;
 	const bool vlan = cpl->vlan != NO_VLAN;
 
 	*cqe = (struct hcasim_mlx5_cqe){
+		.rx_hash_result = htobe32(cpl->hash),
+		.rx_hash_type = hash_type(cpl->hash_fields),
 		.ml_path = cpl->path_bits,
 		.flags_rqpn = htobe32(PREP(CQE_RQPN, cpl->src_qpn) | PREP(CQE_SL, cpl->sl) |
 				      PREP(CQE_GRH, cpl->grh)),
-		.hds_ip_ext = (uint8_t)(PREP(CQE_L2_OK, 1) | PREP(CQE_L3_OK, cpl->csum_ok) |
-					PREP(CQE_L4_OK, cpl->csum_ok)),
-		.l4_hdr_type_etc = (uint8_t)(PREP(CQE_CV, vlan) | PREP(CQE_L3_HDR_TYPE, l3)),
+		.hds_ip_ext = (uint8_t)(PREP(CQE_L2_OK, 1) | PREP(CQE_L3_OK, cpl->headers.l3_ok) |
+					PREP(CQE_L4_OK, cpl->headers.l4_ok)),
+		.l4_hdr_type_etc = (uint8_t)(PREP(CQE_CV, vlan) | header_types(&cpl->headers)),
 		.vlan_info = htobe16(vlan ? cpl->vlan : 0),
 		.srqn_uidx = htobe32(PREP(CQE_UIDX, cpl->user_index)),
 		.imm_inval_pkey = imm_inval_pkey(cpl),
 		.byte_cnt = htobe32(cpl->byte_count),
 		.timestamp = htobe64(cpl->timestamp / PS_PER_TICK),
-		.sop_drop_qpn =
-			htobe32(PREP(CQE_QPN, cpl->tagged ? cpl->flow_tag : cpl->qpn) | PREP(CQE_SOP, sop)),
+		.sop_drop_qpn = htobe32(PREP(CQE_QPN, number_or_tag(cpl)) | PREP(CQE_SOP, sop)),
 		.wqe_counter = htobe16(cpl->wqe_index),
 		.op_own = (uint8_t)(PREP(CQE_OWNER, owner) | PREP(CQE_SE, cpl->solicited) |
 				    PREP(CQE_OPCODE, cqe_opcode(cpl))),

@@ -57,31 +57,46 @@ static uint8_t seg_xrc(struct mlx5_cursor *cur, struct hca_wr *wr)
 	return 0;
 }
 
-/* Headers of a TSO request. Those of another frame are in its data: eth_min_inline says that none need be here. */
-static uint8_t seg_eth(struct mlx5_cursor *cur, struct hca_wr *wr)
+/* The headers begin in the last bytes of the segment and go on behind it, padded to whole units. */
+static uint8_t eth_headers(struct mlx5_cursor *cur, const struct hcasim_mlx5_seg_eth *seg, const uint8_t *at,
+			   struct hca_wr *wr)
 {
-	const uint8_t *head = cur->at;
-	struct hcasim_mlx5_seg_eth seg;
-	uint32_t more;
+	const uint32_t size = GET(SEG_ETH_HEADERS, be16toh(seg->inline_hdr_sz));
+	uint32_t more = size > sizeof(seg->inline_hdr) ? size - sizeof(seg->inline_hdr) : 0;
 
-	if (!mlx5_take(cur, &seg, sizeof(seg)))
-		return HCASIM_VENDOR_ERR_BAD_SIZE;
-	if (GET(SEG_ETH_L3_CSUM, seg.cs_flags) && GET(SEG_ETH_L4_CSUM, seg.cs_flags))
-		wr->flags |= HCA_WR_IP_CSUM;
-	wr->tso.hdr_size = be16toh(seg.inline_hdr_sz);
-	if (wr->op != HCASIM_WQE_OP_TSO)
-		return wr->tso.hdr_size ? HCASIM_VENDOR_ERR_BAD_SEGMENT : 0;
-	wr->tso.mss = be16toh(seg.mss);
-	wr->tso.hdr = head + ETH_HEAD;
-	more = wr->tso.hdr_size > sizeof(seg.inline_hdr) ? wr->tso.hdr_size - sizeof(seg.inline_hdr) : 0;
+	if (!size)
+		return 0;
 	more = (more + HCASIM_MLX5_SEG_UNIT - 1) & ~(HCASIM_MLX5_SEG_UNIT - 1u);
-	if (!wr->tso.mss || !wr->tso.hdr_size)
-		return HCASIM_VENDOR_ERR_BAD_SEGMENT;
 	if (more > cur->left)
 		return HCASIM_VENDOR_ERR_BAD_SIZE;
+	wr->tso.hdr_size = (uint16_t)size;
+	wr->tso.hdr = at;
 	cur->at += more;
 	cur->left -= more;
 	return 0;
+}
+
+/* What is not announced is refused: a frame without it would be wrong. */
+static uint8_t seg_eth(struct mlx5_cursor *cur, struct hca_wr *wr)
+{
+	const uint8_t *headers = cur->at + ETH_HEAD;
+	struct hcasim_mlx5_seg_eth seg;
+	uint8_t err;
+
+	if (!mlx5_take(cur, &seg, sizeof(seg)))
+		return HCASIM_VENDOR_ERR_BAD_SIZE;
+	if (GET(SEG_ETH_INNER_CSUM, seg.cs_flags) || seg.swp_flags || seg.swp_offs ||
+	    GET(SEG_ETH_INSERT, be16toh(seg.inline_hdr_sz)))
+		return HCASIM_VENDOR_ERR_BAD_SEGMENT;
+	if (GET(SEG_ETH_L3_CSUM, seg.cs_flags))
+		wr->flags |= HCA_WR_L3_CSUM;
+	if (GET(SEG_ETH_L4_CSUM, seg.cs_flags))
+		wr->flags |= HCA_WR_L4_CSUM;
+	err = eth_headers(cur, &seg, headers, wr);
+	if (err || wr->op != HCASIM_WQE_OP_TSO)
+		return err;
+	wr->tso.mss = be16toh(seg.mss);
+	return wr->tso.mss && wr->tso.hdr_size ? 0 : HCASIM_VENDOR_ERR_BAD_SEGMENT;
 }
 
 uint8_t mlx5_seg_address(uint8_t qp_type, struct mlx5_cursor *cur, struct hca_wr *wr)

@@ -17,7 +17,7 @@ void native_encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw,
 		.inv_rkey = htole32(cpl->inv_rkey),
 		.src_qpn_flags = htole32(HCASIM_FIELD_PREP(HCASIM_CQE_SRC_QPN_MASK, cpl->src_qpn) |
 					 HCASIM_FIELD_PREP(HCASIM_CQE_GRH_MASK, cpl->grh) |
-					 HCASIM_FIELD_PREP(HCASIM_CQE_CSUM_OK_MASK, cpl->csum_ok) |
+					 HCASIM_FIELD_PREP(HCASIM_CQE_CSUM_OK_MASK, hca_csum_ok(cpl)) |
 					 HCASIM_FIELD_PREP(HCASIM_CQE_WITH_IMM_MASK, cpl->with_imm) |
 					 HCASIM_FIELD_PREP(HCASIM_CQE_WITH_INV_MASK, cpl->with_inv) |
 					 HCASIM_FIELD_PREP(HCASIM_CQE_TM_MATCH_MASK, cpl->tm_match) |
