@@ -434,7 +434,8 @@ static void counters(const struct engine *e, struct engine_counters *out)
 {
 	const Top &top = *e->top;
 
-	*out = {top.wqes_o, top.retransmissions_o, top.rnr_naks_o, top.sequence_naks_o, top.timeouts_o};
+	*out = {top.wqes_o,          top.retransmissions_o, top.rnr_naks_o,
+		top.sequence_naks_o, top.implied_naks_o,    top.timeouts_o};
 }
 
 static void state(const struct engine *ce, uint32_t qpn, struct engine_state *out)

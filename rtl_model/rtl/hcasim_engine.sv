@@ -112,6 +112,7 @@ module hcasim_engine #(
   output logic [63:0]                    retransmissions_o,
   output logic [63:0]                    rnr_naks_o,
   output logic [63:0]                    sequence_naks_o,
+  output logic [63:0]                    implied_naks_o,
   output logic [63:0]                    timeouts_o
 );
 
@@ -137,6 +138,8 @@ module hcasim_engine #(
     StResult4, StNak, StRnr, StRnr1, StRnr2, StRnr3, StFatal, StExpired, StExpired1, StExpired2, StWritten, StWritten1,
     StPages, StPages1, StLeave, StLeave1, StLeft
   } state_e;
+
+  typedef enum logic [1:0] {CauseNak, CauseImplied, CauseTimeout} cause_e;
 
   state_e state_q;
   // Where the sequences return to.
@@ -168,7 +171,8 @@ module hcasim_engine #(
   logic                           result_q;       // StFault: for a result
   logic [63:0]                    at_q;           // StTimerSet
   logic [15:0]                    mtu_q [2];
-  logic [63:0]                    wqes_q, retransmissions_q, rnr_naks_q, sequence_naks_q, timeouts_q;
+  cause_e                         cause_q;        // StRetry
+  logic [63:0]                    wqes_q, retransmissions_q, rnr_naks_q, sequence_naks_q, implied_naks_q, timeouts_q;
 
 `include "hcasim_engine_view.svh"
 

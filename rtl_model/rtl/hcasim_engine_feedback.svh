@@ -101,8 +101,8 @@
           end else if (response_i.kind == 2'(hcasim_pkg::AETH_KIND_RNR)) begin
             state_q <= StRnr;
           end else if (response_i.value == 8'(hcasim_pkg::NAK_PSN_SEQ)) begin
-            sequence_naks_q <= sequence_naks_q + 64'd1;
-            state_q         <= StRetry;
+            cause_q <= CauseNak;
+            state_q <= StRetry;
           end else begin
             load(q_q.ack, StFatal);
           end
@@ -113,10 +113,10 @@
           if (q_q.rnr_wait) begin
             state_q <= StReplyEnd;
           end else begin
-            rnr_naks_q <= rnr_naks_q + 64'd1;
             if (c_q.rnr_retry != 8'd7 && q_q.rnr_retries >= c_q.rnr_retry) begin
               load(q_q.ack, StRnr1);
             end else begin
+              rnr_naks_q      <= rnr_naks_q + 64'd1;
               q_q.rnr_retries <= q_q.rnr_retries + 8'd1;
               q_q.retries     <= '0; // the peer has answered: only retries from here on count
               state_q         <= StBack;
@@ -157,7 +157,7 @@
           end else if (q_q.paging != '0) begin // it waits for the host, not for the peer
             ask(hcasim_engine_pkg::ReqNow, StExpired2);
           end else begin
-            timeouts_q      <= timeouts_q + 64'd1;
+            cause_q         <= CauseTimeout;
             q_q.nak_rewound <= 1'b0;
             state_q         <= StRetry;
           end

@@ -107,6 +107,7 @@
       retransmissions_q <= '0;
       rnr_naks_q        <= '0;
       sequence_naks_q   <= '0;
+      implied_naks_q    <= '0;
       timeouts_q        <= '0;
     end else begin
       unique case (state_q)

@@ -71,6 +71,7 @@
   assign retransmissions_o = retransmissions_q;
   assign rnr_naks_o        = rnr_naks_q;
   assign sequence_naks_o   = sequence_naks_q;
+  assign implied_naks_o    = implied_naks_q;
   assign timeouts_o        = timeouts_q;
 
   // A queue pair is at the end of a list once it has more work, and leaves it when its turn is, or it has none.

@@ -103,9 +103,12 @@
           if (q_q.retries >= c_q.retry_cnt) begin
             fail(8'(hcasim_pkg::CQE_STATUS_RETRY_EXC_ERR), NoError, ret_retry_q);
           end else begin
-            q_q.retries <= q_q.retries + 8'd1;
-            ret_back_q  <= ret_retry_q;
-            state_q     <= StBack;
+            q_q.retries     <= q_q.retries + 8'd1;
+            ret_back_q      <= ret_retry_q;
+            state_q         <= StBack;
+            sequence_naks_q <= sequence_naks_q + 64'(cause_q == CauseNak);
+            implied_naks_q  <= implied_naks_q + 64'(cause_q == CauseImplied);
+            timeouts_q      <= timeouts_q + 64'(cause_q == CauseTimeout);
           end
         end
 
@@ -113,6 +116,7 @@
         StImplied: begin
           if (!q_q.nak_rewound && q_q.paging == '0) begin
             q_q.nak_rewound <= 1'b1;
+            cause_q         <= CauseImplied;
             ret_retry_q     <= StReplyEnd;
             state_q         <= StRetry;
           end else begin

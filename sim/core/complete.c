@@ -75,6 +75,15 @@ void complete_head(const struct hca *hca, struct hca_seen *head)
 		head->index = c.wqe_index;
 }
 
+static void count_recv(struct hca *hca, const struct qp *qp, uint8_t status)
+{
+	hca_count(hca, qp->a.port, status ? HCASIM_COUNTER_RESP_CQE_ERROR : HCASIM_COUNTER_RECEIVES);
+	if (status == HCASIM_CQE_STATUS_WR_FLUSH_ERR)
+		hca_count(hca, qp->a.port, HCASIM_COUNTER_RESP_CQE_FLUSH_ERROR);
+	else if (status == HCASIM_CQE_STATUS_LOC_LEN_ERR)
+		hca_count(hca, qp->a.port, HCASIM_COUNTER_RESP_LOCAL_LENGTH_ERROR);
+}
+
 /* IBTA 10.3.1.6: receive WQEs of a QP in error are flushed, the one of an incomplete message first. */
 static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 {
@@ -93,6 +102,7 @@ static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 	}
 	cpl.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
 	cpl.timestamp = hca_now(hca);
+	count_recv(hca, qp, cpl.status);
 	if (cq)
 		cq_write(hca, cq, &cpl);
 }
@@ -106,6 +116,7 @@ static void complete_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 		return;
 	}
 	r->cpl.timestamp = hca_now(hca);
+	count_recv(hca, qp, r->cpl.status);
 	if (cq)
 		cq_write(hca, cq, &r->cpl);
 	if (r->rndv && !r->cpl.status) {

@@ -48,7 +48,7 @@ static void db_push(struct hca *hca, const struct hca_doorbell *db, uint32_t pag
 {
 	struct db_entry *e = &hca->db.slot[(hca->db.head + hca->db.count) % hca->db.depth];
 
-	hca->counters.doorbells++;
+	hca->count[0].doorbells++;
 	if (db_full(hca)) {
 		db_overflow(hca, db, page);
 		return;
@@ -98,7 +98,7 @@ static void bf_torn(struct hca *hca, struct bf_buf *b)
 
 	b->active = false;
 	timer_cancel(hca, &b->timer);
-	hca->counters.bf_torn++;
+	hca->count[0].bf_torn++;
 	if (!bf_head(hca, b, &db) || !b->want)
 		return;
 	db.kind = HCA_DB_SQ;
@@ -121,7 +121,7 @@ static void bf_whole(struct hca *hca, struct bf_buf *b)
 
 	b->active = false;
 	timer_cancel(hca, &b->timer);
-	hca->counters.bf_pushes++;
+	hca->count[0].bf_pushes++;
 	if (bf_head(hca, b, &db))
 		db_push(hca, &db, b->page, b);
 }

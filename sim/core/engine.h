@@ -157,7 +157,8 @@ struct engine_retired {
 };
 
 struct engine_counters {
-	uint64_t wqes, retransmissions, rnr_naks, sequence_naks, timeouts;
+	uint64_t wqes, retransmissions;
+	uint64_t rnr_naks, sequence_naks, implied_naks, timeouts; /* those that were followed by a retry */
 };
 
 /* ---- What the engine asks for and hands out ---- */

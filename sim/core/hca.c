@@ -249,6 +249,8 @@ int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu
 	if (!port || port > hca->cfg.num_ports || !active_mtu || active_mtu > 5)
 		return -EINVAL;
 	p = &hca->port[port - 1];
+	if (p->up && !link_up)
+		hca_count(hca, port, HCASIM_COUNTER_LINK_DOWNED);
 	if (p->up != link_up)
 		event_raise(hca, &p->ev, link_up ? HCASIM_EQE_TYPE_PORT_ACTIVE : HCASIM_EQE_TYPE_PORT_ERR);
 	p->up = link_up;
@@ -261,17 +263,4 @@ int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu
 bool hca_port_up(const struct hca *hca, uint8_t port)
 {
 	return port && port <= hca->cfg.num_ports && hca->port[port - 1].up;
-}
-
-void hca_counters(const struct hca *hca, struct hca_counters *out)
-{
-	struct engine_counters eng;
-
-	*out = hca->counters;
-	hca->eng->counters(hca->engine, &eng);
-	out->wqes = eng.wqes;
-	out->retransmissions = eng.retransmissions;
-	out->rnr_naks = eng.rnr_naks;
-	out->sequence_naks = eng.sequence_naks;
-	out->timeouts = eng.timeouts;
 }

@@ -29,6 +29,7 @@ extern "C" {
 #endif
 
 struct hca;
+struct hca_refused;     /* a packet: counters.h */
 struct engine_ops;      /* a send engine: engine.h */
 struct hca_personality; /* WQE decoder, CQE encoder: personality.h */
 
@@ -264,6 +265,8 @@ struct hca_ops {
 	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
 	void (*saw_cqe)(void *host, uint32_t cqn, const struct hca_cpl *cpl, const void *raw, uint32_t len);
 	void (*retired)(void *host, const struct engine_retired *r); /* as in engine.h */
+	/* A packet is dropped, or answered with a NAK. */
+	void (*saw_refused)(void *host, const struct hca_refused *r);
 	/* At the end of each step, after the calls above; may be NULL. */
 	void (*saw_step)(void *host, enum hca_stage stage, const struct hca_seen *seen);
 	/* The send queue of a QP waits for something else than before, with the work request at `index`; may be NULL. */
@@ -308,11 +311,6 @@ struct hca_config {
 struct hca *hca_create(const struct hca_config *cfg, const struct hca_personality *pers,
 		       const struct hca_ops *ops, void *host);
 void hca_destroy(struct hca *hca); /* after this the host must not call hca_dma_done() any more */
-
-struct hca_congestion { /* packets */
-	uint64_t marked, cnps_sent, cnps_handled;
-};
-void hca_congestion(const struct hca *hca, struct hca_congestion *out);
 
 void hca_timers(struct hca *hca); /* fires every timer whose deadline is not after ops->now() */
 
@@ -574,13 +572,6 @@ int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t
 int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu);
 /* A port that is down sends and receives nothing. */
 bool hca_port_up(const struct hca *hca, uint8_t port);
-
-struct hca_counters {
-	uint64_t doorbells, wqes, bf_pushes, bf_torn, tx_packets, rx_packets, rx_dropped, icrc_errors,
-		retransmissions, rnr_naks, sequence_naks, timeouts, cqes, eqes;
-	uint64_t page_faults, page_prefetches, page_invalidations; /* pages */
-};
-void hca_counters(const struct hca *hca, struct hca_counters *out);
 
 int hca_key_create(struct hca *hca, const struct hca_key_attr *attr, uint32_t *key); /* key.h */
 int hca_key_destroy(struct hca *hca, uint32_t key);                                  /* uses the index only */

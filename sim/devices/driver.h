@@ -16,6 +16,7 @@
 
 #include <rdma/ib_user_verbs.h>
 
+#include "../core/counters.h"
 #include "../core/hca.h"
 #include "../core/marks.h"
 #include "method.h"
@@ -205,6 +206,13 @@ struct drv_upcalls {
 	bool (*bar_mapped)(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length);
 };
 
+/* A file of a port in sysfs. */
+struct drv_counter {
+	const char *file;
+	uint8_t counter; /* enum hcasim_counter; HCASIM_NUM_COUNTERS: the file is always 0 */
+	uint8_t unit;    /* the file has the counter divided by this */
+};
+
 struct drv_ops {
 	const char *name;                /* of the family, as --device names it: "native" */
 	const char *provider;            /* libibverbs' plug-in for it: "hcasim" of libhcasim-rdmavNN.so */
@@ -236,8 +244,9 @@ struct drv_ops {
 	int (*set_port)(struct drv_device *dev, uint8_t port, bool up);
 	/* GID `index` of `port`, and the MAC that its packets carry. -EINVAL: there is no such entry. */
 	int (*set_gid)(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16]);
-	void (*query_counters)(struct drv_device *dev, struct hca_counters *out);
-	void (*query_congestion)(struct drv_device *dev, struct hca_congestion *out);
+	void (*query_counters)(struct drv_device *dev, uint8_t port, struct hca_counters *out);
+	const struct drv_counter
+		*counters; /* files of a port in sysfs; the last one has no name. NULL: none */
 
 	/* QP 1 (IBTA 13.5): sends the HCA_MAD_SIZE bytes at `mad`. -ENETDOWN: the port is down. */
 	int (*send_mad)(struct drv_device *dev, uint8_t port, const struct hca_av *av, const void *mad);

@@ -191,11 +191,6 @@ struct kgid {
 
 TAILQ_HEAD(kfile_list, kfile);
 
-struct kcounters {
-	struct hca_counters hca;
-	struct hca_congestion congestion;
-};
-
 struct kdev {
 	struct kernel *k;
 	unsigned int index;
@@ -205,7 +200,7 @@ struct kdev {
 	unsigned int num_ports;
 	struct ib_uverbs_query_port_resp port[MAX_PORTS];
 	struct kgid gid[MAX_PORTS][MAX_GIDS];
-	struct kcounters shown; /* as last written to sysfs */
+	struct hca_counters shown[MAX_PORTS]; /* as last written to sysfs */
 	struct kfile_list files;
 	LIST_HEAD(, xrcd) xrcds;
 	LIST_HEAD(, xrc_qp) xrc_qps;
@@ -489,7 +484,7 @@ struct drv_mr *verbs_mr_alloc(struct uobj *u, struct uobj *pd, uint32_t pasid, s
  */
 int verbs_mr_registered(struct uobj *u, struct drv_mr *mr, int ret, struct uobj *pd, struct uobj *part);
 int verbs_check_access(const struct kdev *d, uint32_t access);
-void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
+void verbs_port_resp(struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 
 /* IBTA 11.2.5.2, table "QP State Transition Properties". */
 bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32_t mask);

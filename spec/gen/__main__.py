@@ -5,7 +5,18 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import emit_family, emit_hw, emit_md, emit_profile, emit_py, emit_sv, emit_verbs, emit_wire, emit_wr
+from . import (
+    emit_counters,
+    emit_family,
+    emit_hw,
+    emit_md,
+    emit_profile,
+    emit_py,
+    emit_sv,
+    emit_verbs,
+    emit_wire,
+    emit_wr,
+)
 from . import layouts
 from . import spec as spec_module
 from .load import SpecError
@@ -17,6 +28,7 @@ def outputs(spec):
         "include/hcasim_core.h": emit_hw.core_header(spec),
         "include/hcasim_hw.h": emit_hw.hw_header(spec),
         "include/hcasim-abi.h": emit_hw.abi_header(spec),
+        "include/hcasim_counters.h": emit_counters.header(spec.counters),
         "include/hcasim_mlx5.h": emit_family.header(spec.mlx5),
         "include/hcasim_rxe.h": layouts.header(spec.rxe),
         "include/hcasim_profile.h": emit_profile.header(spec),
@@ -28,6 +40,7 @@ def outputs(spec):
         "python/hcasim_spec/__init__.py": emit_py.module(spec),
         "python/hcasim_spec/codec.py": emit_py.codec(),
         "docs/core.md": emit_md.core_page(spec),
+        "docs/counters.md": emit_counters.page(spec.counters),
         "docs/device.md": emit_md.device_page(spec),
         "docs/mlx5.md": emit_family.page(spec.mlx5),
         "docs/rxe.md": layouts.page(spec.rxe),
@@ -52,7 +65,7 @@ def main():
         "--spec",
         type=Path,
         required=True,
-        help="folder with core.yaml, device.yaml, mlx5.yaml, rxe.yaml, wire.yaml, verbs.yaml, wr.yaml, profile.yaml",
+        help="folder with core.yaml, device.yaml, mlx5.yaml, rxe.yaml, wire.yaml, verbs.yaml, wr.yaml, profile.yaml, counters.yaml",
     )
     parser.add_argument("--out", type=Path, help="folder to write to; without it the spec is only checked")
     parser.add_argument("--stamp", type=Path, help="file to touch when all is written")

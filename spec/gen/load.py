@@ -8,7 +8,7 @@ import jsonschema
 import yaml
 
 SCHEMA_DIR = Path(__file__).resolve().parent.parent / "schema"
-FILES = ("core", "device", "mlx5", "rxe", "wire", "verbs", "wr", "profile")
+FILES = ("core", "device", "mlx5", "rxe", "wire", "verbs", "wr", "profile", "counters")
 
 
 class SpecError(Exception):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The whole spec: eight files, read and checked together."""
+"""The whole spec: nine files, read and checked together."""
 
 from dataclasses import dataclass
 
-from . import core, device, family, layouts, load, profile, verbs, wire, wr
+from . import core, counters, device, family, layouts, load, profile, verbs, wire, wr
 from .load import SpecError
 
 
@@ -17,6 +17,7 @@ class Spec:
     verbs: dict
     wr: wr.WorkRequests
     profile: profile.Profile
+    counters: counters.Counters
 
 
 def _check_statuses(spec):
@@ -45,6 +46,7 @@ def read(folder):
         verbs_enums,
         wr.parse(documents["wr"], core_spec, wire_spec, verbs_enums),
         profile.parse(documents["profile"]),
+        counters.parse(documents["counters"]),
     )
     _check_statuses(spec)
     return spec

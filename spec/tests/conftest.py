@@ -20,10 +20,10 @@ from gen import spec as spec_module  # noqa: E402
 
 @pytest.fixture(scope="session")
 def documents():
-    """The eight files as plain YAML: what the tests compare the generator with."""
+    """The nine files as plain YAML: what the tests compare the generator with."""
     return {
         name: yaml.safe_load((SPEC / f"{name}.yaml").read_text())
-        for name in ("core", "device", "mlx5", "rxe", "wire", "verbs", "wr", "profile")
+        for name in ("core", "device", "mlx5", "rxe", "wire", "verbs", "wr", "profile", "counters")
     }
 
 

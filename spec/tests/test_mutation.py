@@ -248,6 +248,18 @@ MUTATIONS = {
         lambda d: operation(d, "FLUSH").update(inline=True),
         ["wr.yaml", "operations[FLUSH]", "inline"],
     ),
+    "a counter that stands twice": (
+        lambda d: d["counters"]["reasons"].append({"name": "qkey", "doc": "again"}),
+        ["counters.yaml", "refused_qkey"],
+    ),
+    "a file of a counter that is not declared": (
+        lambda d: pick(d["counters"]["families"], "rxe")["hw_counters"].append({"name": "lost"}),
+        ["counters.yaml", "families[rxe].hw_counters[lost]", "counter 'lost' is not declared"],
+    ),
+    "a counter that is always 0": (
+        lambda d: pick(pick(d["counters"]["families"], "rxe")["hw_counters"], "rdma_sends").update(always_0="no"),
+        ["counters.yaml", "rdma_sends"],
+    ),
     "verbs value twice": (
         lambda d: pick(enum(d, "verbs", "qpt"), "UC").update(value=2),
         ["verbs.yaml", "qpt", "UC", "value 2 is already that of RC"],

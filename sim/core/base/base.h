@@ -56,6 +56,16 @@ struct srq *srq_find(const struct hca *hca, uint32_t srqn);
 void qp_get(struct qp *qp);
 void qp_put(struct hca *hca, struct qp *qp);
 
+/* counters.c */
+static inline void hca_count(struct hca *hca, uint8_t port, enum hcasim_counter counter)
+{
+	hca->count[port].of[counter]++;
+}
+/* A RoCEv2 packet that was sent or received. */
+void count_frame(struct hca *hca, uint8_t port, const struct hca_packet *pkt, bool sent);
+/* A packet is dropped, or answered with a NAK: counts it, and tells observers. */
+void count_refused(struct hca *hca, const struct hca_refused *r);
+
 /* timer.c */
 void timer_set(struct hca *hca, struct timer *t, hca_ps deadline);
 void timer_cancel(struct hca *hca, struct timer *t);

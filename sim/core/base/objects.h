@@ -23,6 +23,7 @@
 #include "containers/table.h"
 #include "core/base/dcqcn.h"
 #include "core/base/list.h"
+#include "core/counters.h"
 #include "core/hca.h"
 #include "core/base/psn.h"
 #include "core/engine.h"
@@ -278,7 +279,9 @@ struct txq {
 	uint32_t depth, head, count;
 };
 
-struct pkt_info { /* a parsed frame */
+struct pkt_info {        /* a parsed frame */
+	uint64_t number; /* of hca_packet */
+	uint8_t refused; /* HCASIM_COUNTER_REFUSED_*: it is RoCEv2, but not valid; 0: not RoCEv2 */
 	const struct hcasim_bth_op_info *op;
 	uint8_t transport; /* HCASIM_QPT_* */
 	bool se, ackreq, v4;
@@ -523,11 +526,10 @@ struct hca {
 	struct hca_ops ops;
 	void *host;
 	bool dying;
-	bool marks; /* a QP has some */
-	struct hca_counters counters;
-	struct hca_congestion congestion;
-	uint32_t was_pending; /* one bit per stage */
-	uint32_t step_cycles; /* of the send engine in the last step of its stages */
+	bool marks;                   /* a QP has some */
+	struct hca_counters count[3]; /* by port; 0: of none */
+	uint32_t was_pending;         /* one bit per stage */
+	uint32_t step_cycles;         /* of the send engine in the last step of its stages */
 	uint32_t icrc_seed;
 	struct port port[2];
 

@@ -48,11 +48,11 @@ void congestion_marked(struct hca *hca, struct qp *qp)
 {
 	hca_ps now = hca_now(hca);
 
-	hca->congestion.marked++;
+	hca_count(hca, qp->a.port, HCASIM_COUNTER_NP_ECN_MARKED_ROCE_PACKETS);
 	if (qp->c.type == HCASIM_QPT_UD || now < qp->cc.next_cnp || !send_cnp(hca, qp))
 		return;
 	qp->cc.next_cnp = now + hca->cfg.dcqcn.cnp_interval;
-	hca->congestion.cnps_sent++;
+	hca_count(hca, qp->a.port, HCASIM_COUNTER_NP_CNP_SENT);
 }
 
 /* ---- Reaction point ---- */
@@ -91,7 +91,7 @@ void congestion_notified(struct hca *hca, struct qp *qp)
 	const struct hca_dcqcn *cfg = &hca->cfg.dcqcn;
 	uint32_t before = pace_rate(qp);
 
-	hca->congestion.cnps_handled++;
+	hca_count(hca, qp->a.port, HCASIM_COUNTER_RP_CNP_HANDLED);
 	dcqcn_cut(&qp->cc.dcqcn, cfg, line_rate(hca));
 	qp->cc.alpha.fire = decay;
 	qp->cc.increase.fire = grow;
@@ -106,11 +106,6 @@ void congestion_sent(struct hca *hca, struct qp *qp, uint32_t len)
 
 	if (qp->cc.dcqcn.limited && dcqcn_sent(&qp->cc.dcqcn, &hca->cfg.dcqcn, line_rate(hca), len))
 		changed(hca, qp, before);
-}
-
-void hca_congestion(const struct hca *hca, struct hca_congestion *out)
-{
-	*out = hca->congestion;
 }
 
 void congestion_clear(struct hca *hca, struct qp *qp)

@@ -47,10 +47,14 @@ static void send_frame(struct hca *hca, struct txpkt *t)
 	if (!pkt)
 		return;
 	if (!hca->parts->lets_out(hca, raw ? HCA_FLOW_TX : HCA_FLOW_ROCE_TX, t->port, &pkt)) {
+		hca_count(hca, t->port, HCASIM_COUNTER_TX_DISCARDS);
 		hca_packet_free(pkt);
 		return;
 	}
-	hca->counters.tx_packets++;
+	if (raw)
+		hca_count(hca, t->port, HCASIM_COUNTER_TX_RAW_FRAMES);
+	else
+		count_frame(hca, t->port, pkt, true);
 	hca->ops.tx(hca->host, t->port, pkt);
 }
 
@@ -60,8 +64,12 @@ void tx_step(struct hca *hca)
 	struct qp *qp = t->qp;
 	bool stale = qp->dead || qp->epoch != t->epoch;
 
-	if (!stale && t->owner->may_leave(hca, qp, t) && hca->port[t->port - 1].up)
-		send_frame(hca, t);
+	if (!stale && t->owner->may_leave(hca, qp, t)) {
+		if (hca->port[t->port - 1].up)
+			send_frame(hca, t);
+		else
+			hca_count(hca, t->port, HCASIM_COUNTER_TX_DISCARDS);
+	}
 	if (!qp->dead)
 		qp_update(hca, qp);
 	txpkt_put(hca, t);

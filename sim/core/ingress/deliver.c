@@ -58,8 +58,10 @@ static void park_first(struct qp *qp, struct rxwork *w)
 void rx_flush_parked(struct hca *hca, struct qp *qp)
 {
 	while (qp->resp.parked) {
-		hca->counters.rx_dropped++;
-		rxwork_put(hca, unpark(qp));
+		struct rxwork *w = unpark(qp);
+
+		rx_refused(hca, w, HCASIM_COUNTER_REFUSED_QP_STATE);
+		rxwork_put(hca, w);
 	}
 	qp->resp.blocked = false;
 	if (qp->on_srq.next)
@@ -71,11 +73,25 @@ void rx_changed(struct hca *hca, struct qp *qp)
 	list_set(&hca->rx_qps, &qp->on_rx, qp->resp.parked && !qp->resp.blocked && !qp->resp.busy);
 }
 
+void rx_refused(struct hca *hca, const struct rxwork *w, uint8_t reason)
+{
+	count_refused(hca, &(struct hca_refused){.reason = reason,
+						 .port = w->port,
+						 .qpn = w->info.dqpn,
+						 .psn = w->info.psn,
+						 .number = w->info.number});
+}
+
+bool rx_pkey_ok(const struct pkt_info *info)
+{
+	return (info->pkey & 0x7fff) == (HCASIM_DEFAULT_PKEY & 0x7fff);
+}
+
 /* A datagram to a group carries the group's QP number (IBTA 9.6.1.2.1). */
 static bool multicast_ok(const struct rxwork *w)
 {
 	return w->info.op->transport == HCASIM_TRANSPORT_UD && w->info.dqpn == HCASIM_PSN_MASK &&
-	       (w->info.pkey & 0x7fff) == (HCASIM_DEFAULT_PKEY & 0x7fff);
+	       rx_pkey_ok(&w->info);
 }
 
 bool rx_state_takes(const struct qp *qp, bool request)

@@ -6,7 +6,6 @@
 #include "core/ingress/ingress.h"
 #include "core/wire/wire.h"
 
-#define GSI_QPN   1
 #define GSI_QKEY  0x80010000u /* IBTA 3.5.3 */
 #define GSI_DEPTH 256         /* received datagrams that wait for the driver */
 
@@ -50,26 +49,41 @@ int hca_gsi_send(struct hca *hca, uint8_t port, const struct hca_av *av, const v
 	memcpy(pkt->data + off, mad, HCA_MAD_SIZE);
 	put_icrc(hca, pkt);
 	if (!flow_lets_out(hca, HCA_FLOW_ROCE_TX, port, &pkt)) {
+		hca_count(hca, port, HCASIM_COUNTER_TX_DISCARDS);
 		hca_packet_free(pkt);
 		return 0;
 	}
-	hca->counters.tx_packets++;
+	count_frame(hca, port, pkt, true);
 	hca->ops.tx(hca->host, port, pkt);
 	return 0;
 }
 
-bool gsi_rx(struct hca *hca, const struct rxwork *w)
+static uint8_t refusal(const struct hca *hca, const struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
+
+	if (info->op->transport != HCASIM_TRANSPORT_UD)
+		return HCASIM_COUNTER_REFUSED_TRANSPORT;
+	if (info->qkey != GSI_QKEY)
+		return HCASIM_COUNTER_REFUSED_QKEY;
+	if (info->payload_len != HCA_MAD_SIZE)
+		return HCASIM_COUNTER_REFUSED_LENGTH;
+	if (!port_has_gid(&hca->port[w->port - 1], info->dgid))
+		return HCASIM_COUNTER_REFUSED_DGID;
+	return hca->gsi.count == GSI_DEPTH ? HCASIM_COUNTER_REFUSED_GSI_FULL : 0;
+}
+
+uint8_t gsi_rx(struct hca *hca, const struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	const uint8_t reason = refusal(hca, w);
 	struct gsi_mad *m;
 
-	if (info->dqpn != GSI_QPN || info->op->transport != HCASIM_TRANSPORT_UD || info->qkey != GSI_QKEY ||
-	    info->payload_len != HCA_MAD_SIZE || hca->gsi.count == GSI_DEPTH ||
-	    !port_has_gid(&hca->port[w->port - 1], info->dgid))
-		return false;
+	if (reason)
+		return reason;
 	m = malloc(sizeof(*m));
 	if (!m)
-		return false;
+		return HCASIM_COUNTER_REFUSED_GSI_FULL;
 	m->next = NULL;
 	m->mad.port = w->port;
 	m->mad.src_qpn = info->sqpn;
@@ -84,7 +98,7 @@ bool gsi_rx(struct hca *hca, const struct rxwork *w)
 	hca->gsi.last = m;
 	if (!hca->gsi.count++)
 		raise_vector(hca);
-	return true;
+	return 0;
 }
 
 bool hca_gsi_recv(struct hca *hca, struct hca_mad *mad)

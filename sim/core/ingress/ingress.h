@@ -60,6 +60,9 @@ bool rx_state_takes(const struct qp *qp, bool request);
 void rx_deliver(struct hca *hca, struct qp *qp, struct rxwork *w);
 /* Tries the first of the packets parked at the QP again. */
 void rx_parked_again(struct hca *hca, struct qp *qp);
+/* Counts a frame that is dropped: HCASIM_COUNTER_REFUSED_*. */
+void rx_refused(struct hca *hca, const struct rxwork *w, uint8_t reason);
+bool rx_pkey_ok(const struct pkt_info *info);
 /* Gives the QP a copy of the frame: unparsed, or as a parsed packet. */
 bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw);
 void rx_flush_parked(struct hca *hca, struct qp *qp); /* of struct parts */
@@ -71,7 +74,9 @@ void rx_step(struct hca *hca);
 void rx_free_all(struct hca *hca);
 
 /* gsi.c */
-bool gsi_rx(struct hca *hca, const struct rxwork *w);
+#define GSI_QPN 1
+/* A packet to GSI_QPN: returns 0 if the driver gets it, else why it is refused. */
+uint8_t gsi_rx(struct hca *hca, const struct rxwork *w);
 void gsi_free(struct hca *hca);
 
 #endif

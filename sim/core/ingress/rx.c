@@ -16,12 +16,13 @@ bool hca_rx_ready(const struct hca *hca, uint8_t port, uint8_t priority)
 void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
 {
 	const uint8_t priority = hca->cfg.pfc ? hca_packet_priority(pkt) : 0;
-	struct rxwork *w;
+	const bool exists = port && port <= hca->cfg.num_ports;
+	struct rxwork *w = exists && hca_rx_ready(hca, port, priority) ? rxwork_get(hca) : NULL;
 
-	hca->counters.rx_packets++;
-	w = port && port <= hca->cfg.num_ports && hca_rx_ready(hca, port, priority) ? rxwork_get(hca) : NULL;
 	if (!w) {
-		hca->counters.rx_dropped++;
+		count_refused(hca, &(struct hca_refused){.reason = HCASIM_COUNTER_REFUSED_RX_FIFO,
+							 .port = exists ? port : 0,
+							 .number = pkt->number});
 		hca_packet_free(pkt);
 		return;
 	}
@@ -79,17 +80,28 @@ static bool is_cnp(const struct hca *hca, const struct pkt_info *info)
 	return hca->cfg.dcqcn.on && info->op->flags & HCASIM_BTH_F_CNP;
 }
 
-/* IBTA 9.6.1: a packet that does not match the QP is silently dropped. */
-static bool addressed_to(const struct hca *hca, const struct qp *qp, const struct rxwork *w)
+/* IBTA 9.6.1: a packet that does not match the QP is silently dropped. Returns the reason, or 0 if it matches. */
+static uint8_t mismatch(const struct hca *hca, const struct qp *qp, const struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
 
-	if (!(transport_ok(qp, info) || is_cnp(hca, info)) || qp->a.port != w->port)
-		return false;
-	if ((info->pkey & 0x7fff) != (HCASIM_DEFAULT_PKEY & 0x7fff) ||
-	    !port_has_gid(&hca->port[w->port - 1], info->dgid))
-		return false;
-	return qp->c.type == HCASIM_QPT_UD || !memcmp(info->sgid, qp->a.av.dgid, 16);
+	if (!qp)
+		return HCASIM_COUNTER_REFUSED_NO_QP;
+	if (!rx_state_takes(qp, info->op->flags & HCASIM_BTH_F_REQ))
+		return HCASIM_COUNTER_REFUSED_QP_STATE;
+	if (info->op->flags & HCASIM_BTH_F_CNP && !hca->cfg.dcqcn.on)
+		return HCASIM_COUNTER_REFUSED_CNP;
+	if (!transport_ok(qp, info) && !is_cnp(hca, info))
+		return HCASIM_COUNTER_REFUSED_TRANSPORT;
+	if (qp->a.port != w->port)
+		return HCASIM_COUNTER_REFUSED_WRONG_PORT;
+	if (!rx_pkey_ok(info))
+		return HCASIM_COUNTER_REFUSED_PKEY;
+	if (!port_has_gid(&hca->port[w->port - 1], info->dgid))
+		return HCASIM_COUNTER_REFUSED_DGID;
+	if (qp->c.type != HCASIM_QPT_UD && memcmp(info->sgid, qp->a.av.dgid, 16))
+		return HCASIM_COUNTER_REFUSED_SGID;
+	return 0;
 }
 
 static bool is_multicast(const uint8_t gid[16])
@@ -109,18 +121,19 @@ static bool congestion(struct hca *hca, struct qp *qp, const struct pkt_info *in
 
 static void unicast(struct hca *hca, struct rxwork *w)
 {
-	const bool managed = gsi_rx(hca, w);
+	const bool managed = w->info.dqpn == GSI_QPN;
 	struct qp *qp = qp_find(hca, w->info.dqpn);
-	bool req = w->info.op->flags & HCASIM_BTH_F_REQ;
+	const uint8_t reason = managed ? gsi_rx(hca, w) : mismatch(hca, qp, w);
 
-	if (!qp || !rx_state_takes(qp, req) || !addressed_to(hca, qp, w)) {
-		hca->counters.rx_dropped += !managed;
+	if (reason || managed) {
+		if (reason)
+			rx_refused(hca, w, reason);
 		rxwork_put(hca, w);
 		return;
 	}
 	if (congestion(hca, qp, &w->info)) {
 		rxwork_put(hca, w);
-	} else if (!req) {
+	} else if (!(w->info.op->flags & HCASIM_BTH_F_REQ)) {
 		send_response(hca, qp, w);
 		rxwork_put(hca, w);
 	} else {
@@ -129,23 +142,47 @@ static void unicast(struct hca *hca, struct rxwork *w)
 	qp_update(hca, qp);
 }
 
-static void from_wire(struct hca *hca, struct rxwork *w)
+/* Neither a flow nor the transport has taken the frame. */
+static uint8_t not_taken(const struct rxwork *w, bool roce, bool passed)
 {
-	bool up = hca->port[w->port - 1].up, taken = false;
-	bool roce = up && packet_parse(hca, w->port, w->pkt, &w->info);
+	if (!roce)
+		return w->info.refused ? w->info.refused : HCASIM_COUNTER_REFUSED_NO_RECEIVER;
+	if (!passed)
+		return HCASIM_COUNTER_REFUSED_STEERED;
+	return rx_pkey_ok(&w->info) ? HCASIM_COUNTER_REFUSED_NO_RECEIVER : HCASIM_COUNTER_REFUSED_PKEY;
+}
 
-	if (up)
-		taken = flow_steer(hca, w, roce);
-	if (roce && !flow_passes_roce(hca, w, &taken))
-		roce = false;
-	if (roce && !is_multicast(w->info.dgid)) {
+/* The port is up. True: the frame belongs to somebody else now. */
+static bool deliver(struct hca *hca, struct rxwork *w)
+{
+	const bool roce = packet_parse(hca, w->port, w->pkt, &w->info);
+	bool taken, passed;
+
+	if (roce)
+		count_frame(hca, w->port, w->pkt, false);
+	else if (!w->info.refused)
+		hca_count(hca, w->port, HCASIM_COUNTER_RX_RAW_FRAMES);
+	taken = flow_steer(hca, w, roce);
+	passed = roce && flow_passes_roce(hca, w, &taken);
+	if (passed && !is_multicast(w->info.dgid)) {
 		unicast(hca, w);
-		return;
+		return true;
 	}
-	if (roce && mcast_deliver(hca, w))
+	if (passed && mcast_deliver(hca, w))
 		taken = true;
 	if (!taken)
-		hca->counters.rx_dropped++;
+		rx_refused(hca, w, not_taken(w, roce, passed));
+	return false;
+}
+
+static void from_wire(struct hca *hca, struct rxwork *w)
+{
+	if (!hca->port[w->port - 1].up) {
+		w->info = (struct pkt_info){.number = w->pkt->number};
+		rx_refused(hca, w, HCASIM_COUNTER_REFUSED_PORT_DOWN);
+	} else if (deliver(hca, w)) {
+		return;
+	}
 	rxwork_put(hca, w);
 }
 

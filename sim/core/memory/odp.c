@@ -300,7 +300,7 @@ int hca_mr_pages(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t le
 
 int hca_mr_map(struct hca *hca, const struct hca_page_range *range, bool prefetch)
 {
-	uint64_t *count = prefetch ? &hca->counters.page_prefetches : &hca->counters.page_faults;
+	uint64_t *count = prefetch ? &hca->count[0].num_prefetch : &hca->count[0].num_page_faults;
 	struct mr *mr = key_find(hca, range->key);
 
 	if (!mr || mr->kind != KEY_MR || !mr->odp || range->va + range->len < range->va)
@@ -324,6 +324,6 @@ uint64_t hca_mr_unmap(struct hca *hca, uint32_t pasid, uint64_t va, uint64_t len
 			key_changed(hca, mr);
 		dropped += mapped;
 	}
-	hca->counters.page_invalidations += dropped;
+	hca->count[0].num_invalidations += dropped;
 	return dropped;
 }

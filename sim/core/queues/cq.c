@@ -122,7 +122,7 @@ static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, u
 	marks_note(hca, c, cpl);
 	cqe_place(hca, cq, c);
 	cq->pi++;
-	hca->counters.cqes++;
+	hca->count[0].cqes++;
 }
 
 /* Ignore a consumer index out of range: it is an error of the software. */

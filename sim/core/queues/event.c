@@ -156,6 +156,6 @@ void event_step(struct hca *hca)
 		eq->ring.addr + (uint64_t)(eq->pi & (eq->ring.entries - 1)) * eq->ring.stride, c->buf,
 		hca->pers->eqe_size);
 	eq->pi++;
-	hca->counters.eqes++;
+	hca->count[0].eqes++;
 	hca->ops.msix(hca->host, eq->vector);
 }

@@ -10,13 +10,15 @@
 
 #define ATOMIC_BYTES sizeof(uint64_t)
 
-static void retry(struct sq *sq)
+/* `cause`: of engine_counters. */
+static void retry(struct sq *sq, uint64_t *cause)
 {
 	if (sq->retries >= sq->c.retry_cnt) {
 		sq_fail(sq, sq->ack, HCASIM_CQE_STATUS_RETRY_EXC_ERR, HCASIM_VENDOR_ERR_NONE);
 		return;
 	}
 	sq->retries++;
+	(*cause)++;
 	sq_rewind(sq);
 }
 
@@ -26,7 +28,7 @@ static void implied_nak(struct sq *sq)
 	if (sq->nak_rewound || sq->paging)
 		return;
 	sq->nak_rewound = true;
-	retry(sq);
+	retry(sq, &sq->e->counters.implied_naks);
 }
 
 /* The peer has received everything up to `psn`. False: but a READ or atomic among it has not been answered. */
@@ -55,11 +57,11 @@ static void rnr_nak(struct sq *sq, uint8_t code)
 {
 	if (sq->rnr_wait)
 		return;
-	sq->e->counters.rnr_naks++;
 	if (sq->c.rnr_retry != 7 && sq->rnr_retries >= sq->c.rnr_retry) {
 		sq_fail(sq, sq->ack, HCASIM_CQE_STATUS_RNR_RETRY_EXC_ERR, HCASIM_VENDOR_ERR_NONE);
 		return;
 	}
+	sq->e->counters.rnr_naks++;
 	sq->rnr_retries++;
 	sq->retries = 0; /* the peer has answered: only retries from here on count */
 	sq_rewind(sq);
@@ -78,9 +80,8 @@ void sq_timer(struct sq *sq)
 	} else if (sq->paging) { /* it waits for the host, not for the peer */
 		sq_wait_anew(sq);
 	} else {
-		sq->e->counters.timeouts++;
 		sq->nak_rewound = false;
-		retry(sq);
+		retry(sq, &sq->e->counters.timeouts);
 	}
 	sq_timer_update(sq);
 }
@@ -111,8 +112,7 @@ static void nak(struct sq *sq, const struct engine_response *r)
 	if (r->aeth_kind == HCASIM_AETH_KIND_RNR) {
 		rnr_nak(sq, r->aeth_value);
 	} else if (r->aeth_value == HCASIM_NAK_PSN_SEQ) {
-		sq->e->counters.sequence_naks++;
-		retry(sq);
+		retry(sq, &sq->e->counters.sequence_naks);
 	} else {
 		fatal_nak(sq, r->aeth_value);
 	}

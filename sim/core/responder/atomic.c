@@ -33,16 +33,19 @@ static void owner_done(struct hca *hca, struct qp *qp)
 	atomic_next(hca);
 }
 
-static void atomic_failed(struct hca *hca, struct qp *qp, struct rop *r)
+static void atomic_failed(struct hca *hca, struct qp *qp, struct rop *r, uint8_t reason)
 {
-	uint32_t psn = r->psn;
+	const struct fault f = {.psn = r->psn,
+				.reason = reason,
+				.nak = HCASIM_NAK_REM_ACCESS,
+				.event = HCASIM_EQE_TYPE_QP_ACCESS_ERR};
 
 	qp->resp.nreads--;
 	qp->resp.busy = false;
 	qp->atomic = NULL;
 	rop_put(hca, r);
 	if (qp->a.state != HCASIM_QPS_ERR)
-		resp_fatal(hca, qp, psn, HCASIM_NAK_REM_ACCESS, 0, 0, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		resp_fatal(hca, qp, &f);
 	qp_update(hca, qp);
 }
 
@@ -57,7 +60,7 @@ static void have_read(struct hca *hca, struct dma_ctx *c, bool stale)
 		w = dma_get(hca, qp, HCA_DMA_ATOMIC, true);
 	if (!w) {
 		if (!stale && r)
-			atomic_failed(hca, qp, r);
+			atomic_failed(hca, qp, r, HCASIM_COUNTER_REFUSED_MEMORY);
 		owner_done(hca, qp);
 		return;
 	}
@@ -95,12 +98,12 @@ void atomic_next(struct hca *hca)
 		list_del(&qp->on_atomic);
 		if (rkey_check(hca, qp, r->pdn, r->rkey, r->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, &p) ||
 		    key_expand_one(hca, &p)) {
-			atomic_failed(hca, qp, r);
+			atomic_failed(hca, qp, r, HCASIM_COUNTER_REFUSED_RKEY);
 			continue;
 		}
 		c = dma_get(hca, qp, HCA_DMA_ATOMIC, false);
 		if (!c) {
-			atomic_failed(hca, qp, r);
+			atomic_failed(hca, qp, r, HCASIM_COUNTER_REFUSED_MEMORY);
 			continue;
 		}
 		hca->atomic_owner = qp;

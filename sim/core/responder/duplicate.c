@@ -4,17 +4,23 @@
 #include "core/memory/odp.h"
 #include "core/responder/responder.h"
 
+/* Nobody waits for the response: the requester has it, or has given up. */
+static void unanswered(struct hca *hca, const struct qp *qp, const struct pkt_info *info)
+{
+	resp_dropped(hca, qp, info, HCASIM_COUNTER_REFUSED_DUPLICATE);
+}
+
 /* Drops waiting responses from here on: a requester that went back requests all of them again. */
 static struct rop *duplicate_response(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
 	struct rop *r;
 
 	rop_drop_reads(hca, qp, info->psn);
-	if (qp->resp.nduplicates > qp->a.max_dest_rd_atomic)
+	r = qp->resp.nduplicates > qp->a.max_dest_rd_atomic ? NULL : rop_get(hca);
+	if (!r) {
+		unanswered(hca, qp, info);
 		return NULL;
-	r = rop_get(hca);
-	if (!r)
-		return NULL;
+	}
 	r->duplicate = true;
 	r->psn = info->psn;
 	r->msn = qp->resp.msn;
@@ -22,17 +28,23 @@ static struct rop *duplicate_response(struct hca *hca, struct qp *qp, const stru
 	return r;
 }
 
+static bool read_ok(const struct hca *hca, const struct qp *qp, const struct pkt_info *info)
+{
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_READ) || info->dmalen > CORE_MSG_MAX ||
+	    packets_of(info->dmalen, qp->mtu) > psn_sub(qp->resp.epsn, info->psn))
+		return false;
+	return !info->dmalen || !rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
+					    HCASIM_ACCESS_REMOTE_READ, NULL);
+}
+
 static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
-	uint32_t npkts = packets_of(info->dmalen, qp->mtu);
 	struct rop *r;
 
-	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_READ) || info->dmalen > CORE_MSG_MAX ||
-	    npkts > psn_sub(qp->resp.epsn, info->psn))
+	if (!read_ok(hca, qp, info)) {
+		unanswered(hca, qp, info);
 		return;
-	if (info->dmalen && rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
-				       HCASIM_ACCESS_REMOTE_READ, NULL))
-		return;
+	}
 	r = duplicate_response(hca, qp, info);
 	if (!r)
 		return;
@@ -41,7 +53,7 @@ static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info
 	r->rkey = info->rkey;
 	r->pdn = qp->resp.pdn;
 	r->len = info->dmalen;
-	r->npkts = npkts;
+	r->npkts = packets_of(info->dmalen, qp->mtu);
 	rop_accept(hca, qp, r);
 }
 
@@ -50,7 +62,11 @@ static void duplicate_atomic(struct hca *hca, struct qp *qp, const struct pkt_in
 	const struct atomic_result *saved = atomic_find(hca, qp, info->psn);
 	struct rop *r;
 
-	r = saved ? duplicate_response(hca, qp, info) : NULL;
+	if (!saved) {
+		unanswered(hca, qp, info);
+		return;
+	}
+	r = duplicate_response(hca, qp, info);
 	if (!r)
 		return;
 	r->kind = ROP_ATOMIC;

@@ -5,24 +5,30 @@
 
 static void receive_answered(struct hca *hca, struct page_request *r, bool mapped)
 {
+	const struct fault f = {.psn = r->psn,
+				.reason = HCASIM_COUNTER_REFUSED_MEMORY,
+				.nak = HCASIM_NAK_REM_OP,
+				.status = HCASIM_CQE_STATUS_LOC_PROT_ERR,
+				.vendor = HCASIM_VENDOR_ERR_DMA_FAULT,
+				.event = HCASIM_EQE_TYPE_QP_FATAL};
 	struct qp *qp = r->qp;
 
 	qp->resp.paging = false;
-	if (mapped || qp->a.state == HCASIM_QPS_ERR)
-		return;
-	resp_fatal(hca, qp, r->psn, HCASIM_NAK_REM_OP, HCASIM_CQE_STATUS_LOC_PROT_ERR,
-		   HCASIM_VENDOR_ERR_DMA_FAULT, HCASIM_EQE_TYPE_QP_FATAL);
+	if (!mapped && qp->a.state != HCASIM_QPS_ERR)
+		resp_fatal(hca, qp, &f);
 }
 
 static void remote_answered(struct hca *hca, struct page_request *r, bool mapped)
 {
+	const struct fault f = {.psn = r->psn,
+				.reason = HCASIM_COUNTER_REFUSED_MEMORY,
+				.nak = HCASIM_NAK_REM_ACCESS,
+				.event = HCASIM_EQE_TYPE_QP_ACCESS_ERR};
 	struct qp *qp = r->qp;
 
 	qp->resp.paging = false;
-	if (mapped || qp->a.state == HCASIM_QPS_ERR)
-		return;
-	if (qp_reliable(qp))
-		resp_fatal(hca, qp, r->psn, HCASIM_NAK_REM_ACCESS, 0, 0, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	if (!mapped && qp->a.state != HCASIM_QPS_ERR && qp_reliable(qp))
+		resp_fatal(hca, qp, &f);
 }
 
 static const struct page_owner receive_owner = {.answered = receive_answered};

@@ -46,3 +46,19 @@ void msg_goes_on(struct hca *hca, struct qp *qp, const struct pkt_info *info, ui
 	if (f & HCASIM_BTH_F_COMP)
 		rq_release(hca, qp);
 }
+
+void msg_count(struct hca *hca, const struct rxwork *w)
+{
+	const uint32_t f = w->info.op->flags;
+
+	if (!(f & HCASIM_BTH_F_START))
+		return;
+	if (f & HCASIM_BTH_F_SEND)
+		hca_count(hca, w->port, HCASIM_COUNTER_RX_SEND_REQUESTS);
+	else if (f & HCASIM_BTH_F_WRITE)
+		hca_count(hca, w->port, HCASIM_COUNTER_RX_WRITE_REQUESTS);
+	else if (f & HCASIM_BTH_F_READ)
+		hca_count(hca, w->port, HCASIM_COUNTER_RX_READ_REQUESTS);
+	else if (f & HCASIM_BTH_F_ATOMIC)
+		hca_count(hca, w->port, HCASIM_COUNTER_RX_ATOMIC_REQUESTS);
+}

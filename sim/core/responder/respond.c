@@ -95,6 +95,16 @@ static void respond_end(struct hca *hca, struct qp *qp, struct rop *r)
 	rop_put(hca, r);
 }
 
+static void read_failed(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t reason)
+{
+	const struct fault f = {.psn = psn,
+				.reason = reason,
+				.nak = HCASIM_NAK_REM_ACCESS,
+				.event = HCASIM_EQE_TYPE_QP_ACCESS_ERR};
+
+	resp_fatal_now(hca, qp, &f);
+}
+
 /*
  * A repeated READ whose memory is no longer accessible: the wire duplicated it, or its responses and a retry have
  * crossed, and the requester, which has the responses, has released the memory since (its next request may have
@@ -105,7 +115,7 @@ static void read_gone(struct hca *hca, struct qp *qp, struct rop *r, uint32_t ps
 	if (r->duplicate)
 		respond_end(hca, qp, r);
 	else
-		resp_fatal_now(hca, qp, psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		read_failed(hca, qp, psn, HCASIM_COUNTER_REFUSED_RKEY);
 }
 
 /* After a failed READ nothing is sent any more; an earlier one is still answered before the NAK. */
@@ -115,7 +125,7 @@ static bool read_may_leave(struct hca *hca, struct qp *qp, struct txpkt *t)
 		return false;
 	if (t->failed) {
 		if (qp->a.state != HCASIM_QPS_ERR)
-			resp_fatal_now(hca, qp, t->psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+			read_failed(hca, qp, t->psn, HCASIM_COUNTER_REFUSED_MEMORY);
 		qp->resp.read_fault = true;
 	}
 	return !qp->resp.read_fault;

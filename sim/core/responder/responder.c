@@ -6,9 +6,9 @@
  *
  * Faults (IBTA 9.9.3; NAK codes 9.7.5.2.8, completion statuses 11.6.2):
  *
- * A: receive WQE or its memory, bad_receive(): NAK remote operational error, the WQE fails, ERR.
+ * A: receive WQE or its memory, refuse_receive(): NAK remote operational error, the WQE fails, ERR.
  *
- * B: sequence, not ready, rx_rc(), not_ready(): NAK; the requester repeats the request.
+ * B: sequence, not ready, rx_rc(), resp_not_ready(): NAK; the requester repeats the request.
  *
  * C: request, key or length on RC, refuse(): NAK; the current receive WQE fails, or an event is raised; ERR.
  *
@@ -21,35 +21,6 @@
 #include "core/queues/queues.h"
 #include "core/responder/responder.h"
 #include "core/wire/net.h"
-
-enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
-
-/* An error of the peer. UC and UD drop the message and keep their state. */
-static enum verdict refuse(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t nak,
-			   uint8_t status, uint8_t vendor, unsigned int event)
-{
-	if (qp_reliable(qp)) {
-		resp_fatal(hca, qp, info->psn, nak, status, vendor, event);
-	} else {
-		qp->resp.msg = MSG_SKIP;
-		hca->counters.rx_dropped++;
-	}
-	return V_REFUSED;
-}
-
-static enum verdict invalid(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t vendor)
-{
-	return refuse(hca, qp, info, HCASIM_NAK_INV_REQ, HCASIM_CQE_STATUS_REM_INV_REQ_ERR, vendor,
-		      HCASIM_EQE_TYPE_QP_REQ_ERR);
-}
-
-/* An error of the receive WQE, which completes with it, on every transport. */
-static enum verdict bad_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t status,
-				uint8_t vendor)
-{
-	resp_fatal(hca, qp, info->psn, HCASIM_NAK_REM_OP, status, vendor, HCASIM_EQE_TYPE_QP_FATAL);
-	return V_REFUSED;
-}
 
 /* ---- Accepting ---- */
 
@@ -114,26 +85,15 @@ static enum verdict want_receive(struct hca *hca, struct qp *qp, const struct pk
 	case RQ_EMPTY:
 		return V_EMPTY;
 	case RQ_ERROR:
-		return bad_receive(hca, qp, info, 0, HCASIM_VENDOR_ERR_DMA_FAULT);
+		return refuse_receive(hca, qp, info, HCASIM_COUNTER_REFUSED_RECEIVE_WQE, 0,
+				      HCASIM_VENDOR_ERR_DMA_FAULT);
 	default:
 		break;
 	}
 	if (qp->rq.bad)
-		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, qp->rq.bad);
+		return refuse_receive(hca, qp, info, HCASIM_COUNTER_REFUSED_RECEIVE_WQE,
+				      HCASIM_CQE_STATUS_LOC_QP_OP_ERR, qp->rq.bad);
 	return V_OK;
-}
-
-/* IBTA 9.7.5.2.8: the receiver is not ready; later requests are dropped without a NAK until this one is repeated. */
-static enum verdict not_ready(struct hca *hca, struct qp *qp, const struct pkt_info *info)
-{
-	if (qp_reliable(qp)) {
-		resp_nak(hca, qp, info->psn, HCASIM_AETH_KIND_RNR, qp->a.min_rnr_timer);
-		qp->resp.nak_sent = true;
-	} else {
-		qp->resp.msg = MSG_SKIP;
-		hca->counters.rx_dropped++;
-	}
-	return V_REFUSED;
 }
 
 /* Pages of the active receive WQE are missing: not ready, until the driver has mapped them. */
@@ -141,14 +101,16 @@ static enum verdict receive_absent(struct hca *hca, struct qp *qp, const struct 
 				   uint32_t len)
 {
 	page_fault_receive(hca, qp, info->psn, off, len);
-	return not_ready(hca, qp, info);
+	resp_not_ready(hca, qp, info, HCASIM_COUNTER_REFUSED_PAGES);
+	return V_REFUSED;
 }
 
 static enum verdict remote_absent(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t rkey,
 				  uint64_t addr, uint64_t len, bool write)
 {
 	page_fault_remote(hca, qp, info->psn, rkey, addr, len, write);
-	return not_ready(hca, qp, info);
+	resp_not_ready(hca, qp, info, HCASIM_COUNTER_REFUSED_PAGES);
+	return V_REFUSED;
 }
 
 /* ---- Requests ---- */
@@ -169,7 +131,7 @@ static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w
 	struct rop *r;
 
 	if (err && !qp_reliable(qp))
-		return refuse(hca, qp, info, 0, 0, err, 0);
+		return refuse(hca, qp, info, (struct fault){.reason = HCASIM_COUNTER_REFUSED_INVALIDATE});
 	tagged_payload(qp, info, &off, &len);
 	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + len));
 	if (r && !tagged_accept(qp, w, r)) {
@@ -200,24 +162,29 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 	uint8_t err;
 
 	if (!msg_length_ok(qp, info))
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+		return refuse_invalid(hca, qp, info, HCASIM_COUNTER_REFUSED_LENGTH,
+				      HCASIM_VENDOR_ERR_SEQUENCE);
 	if (info->op->flags & HCASIM_BTH_F_START) {
 		tagged_begin(qp, w);
 		v = want_receive(hca, qp, info);
 		if (v)
-			return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+			return v == V_EMPTY ? refuse_no_receive(hca, qp, info) : v;
 		tagged_not_matched(qp, w);
 		qp->resp.offset = 0;
 	}
 	tagged_payload(qp, info, &off, &len);
 	if (qp->resp.offset + len > qp->rq.rwr.length || qp->resp.offset + len > CORE_MSG_MAX)
-		return refuse(hca, qp, info, HCASIM_NAK_INV_REQ, HCASIM_CQE_STATUS_LOC_LEN_ERR,
-			      HCASIM_VENDOR_ERR_RQ_TOO_SHORT, 0);
+		return refuse(hca, qp, info,
+			      (struct fault){.reason = HCASIM_COUNTER_REFUSED_RECEIVE_SPACE,
+					     .nak = HCASIM_NAK_INV_REQ,
+					     .status = HCASIM_CQE_STATUS_LOC_LEN_ERR,
+					     .vendor = HCASIM_VENDOR_ERR_RQ_TOO_SHORT});
 	err = len ? sge_slice(hca, recv_pdn(qp), qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset, len,
 			      HCASIM_ACCESS_LOCAL_WRITE, piece, &n)
 		  : 0;
 	if (err)
-		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+		return refuse_receive(hca, qp, info, HCASIM_COUNTER_REFUSED_RECEIVE_KEY,
+				      HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset, len, true))
 		return receive_absent(hca, qp, info, qp->resp.offset, len);
 	return accept_send(hca, qp, w, piece, n);
@@ -249,8 +216,7 @@ static enum verdict write_refused(struct hca *hca, struct qp *qp, const struct p
 		v = want_receive(hca, qp, info);
 	if (v == V_WAIT || v == V_REFUSED)
 		return v;
-	return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, HCASIM_CQE_STATUS_LOC_ACCESS_ERR, err,
-		      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	return refuse_key(hca, qp, info, HCASIM_CQE_STATUS_LOC_ACCESS_ERR, err);
 }
 
 static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
@@ -262,9 +228,10 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	uint8_t err = HCASIM_VENDOR_ERR_NONE;
 
 	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_WRITE))
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+		return refuse_right(hca, qp, info);
 	if (!msg_write_length_ok(qp, info))
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+		return refuse_invalid(hca, qp, info, HCASIM_COUNTER_REFUSED_LENGTH,
+				      HCASIM_VENDOR_ERR_SEQUENCE);
 	if (info->op->flags & HCASIM_BTH_F_START)
 		err = write_begins(hca, qp, info);
 	if (!err && info->payload_len)
@@ -278,7 +245,7 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	if (info->op->flags & HCASIM_BTH_F_COMP) {
 		v = want_receive(hca, qp, info);
 		if (v)
-			return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+			return v == V_EMPTY ? refuse_no_receive(hca, qp, info) : v;
 	}
 	r = rop_recv(hca, qp, info, qp->resp.dmalen);
 	if (r && responder_accept(hca, qp, w, r, &piece, info->payload_len ? 1 : 0,
@@ -306,14 +273,14 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 	uint8_t err;
 
 	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_READ))
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+		return refuse_right(hca, qp, info);
 	if (info->dmalen > CORE_MSG_MAX || qp->resp.nreads >= qp->a.max_dest_rd_atomic)
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+		return refuse_reads(hca, qp, info);
 	err = info->dmalen ? rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
 					HCASIM_ACCESS_REMOTE_READ, NULL)
 			   : 0;
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse_key(hca, qp, info, 0, err);
 	if (!key_present(hca, info->rkey, info->va, info->dmalen, false))
 		return remote_absent(hca, qp, info, info->rkey, info->va, info->dmalen, false);
 	r = rop_get(hca);
@@ -336,14 +303,14 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 	uint8_t err;
 
 	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_ATOMIC))
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+		return refuse_right(hca, qp, info);
 	if (info->va & 7)
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
+		return refuse_misaligned(hca, qp, info);
 	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+		return refuse_reads(hca, qp, info);
 	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse_key(hca, qp, info, 0, err);
 	if (!key_present(hca, info->rkey, info->va, 8, true))
 		return remote_absent(hca, qp, info, info->rkey, info->va, 8, true);
 	r = rop_get(hca);
@@ -375,14 +342,15 @@ static enum verdict rx_flush(struct hca *hca, struct qp *qp, const struct pkt_in
 	uint8_t err;
 
 	if (!access)
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+		return refuse_invalid(hca, qp, info, HCASIM_COUNTER_REFUSED_FLUSH_TYPE,
+				      HCASIM_VENDOR_ERR_BAD_SEGMENT);
 	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+		return refuse_reads(hca, qp, info);
 	err = info->sel == HCASIM_FLUSH_LEVEL_MR
 		      ? rkey_check_whole(hca, qp, qp->resp.pdn, info->rkey, access)
 		      : rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen, access, NULL);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse_key(hca, qp, info, 0, err);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -401,18 +369,19 @@ static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwor
 	uint8_t err;
 
 	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_WRITE))
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+		return refuse_right(hca, qp, info);
 	if (info->va & 7)
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
+		return refuse_misaligned(hca, qp, info);
 	if (info->dmalen != 8 || info->payload_len != 8)
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+		return refuse_invalid(hca, qp, info, HCASIM_COUNTER_REFUSED_LENGTH,
+				      HCASIM_VENDOR_ERR_SEQUENCE);
 	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
-		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+		return refuse_reads(hca, qp, info);
 	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (!err)
 		err = rkey_error(key_expand_one(hca, &piece));
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse_key(hca, qp, info, 0, err);
 	if (!key_present(hca, info->rkey, info->va, 8, true))
 		return remote_absent(hca, qp, info, info->rkey, info->va, 8, true);
 	r = rop_get(hca);
@@ -424,7 +393,7 @@ static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwor
 	return V_OK;
 }
 
-static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
+static enum verdict execute(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	uint32_t f = w->info.op->flags;
 
@@ -440,7 +409,17 @@ static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 		return rx_flush(hca, qp, &w->info);
 	if (f & HCASIM_BTH_F_ATOMIC_WRITE)
 		return rx_atomic_write(hca, qp, w);
-	return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
+	return refuse_invalid(hca, qp, &w->info, HCASIM_COUNTER_REFUSED_MALFORMED,
+			      HCASIM_VENDOR_ERR_BAD_OPCODE);
+}
+
+static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const enum verdict v = execute(hca, qp, w);
+
+	if (v != V_WAIT) /* else it comes again */
+		msg_count(hca, w);
+	return v;
 }
 
 /* ---- Transports ---- */
@@ -468,23 +447,36 @@ static enum verdict rx_rc(struct hca *hca, struct qp *qp, struct rxwork *w)
 	bool target = !qp_is_xrc(qp) || xrc_target(hca, qp, &w->info);
 
 	if (ahead >= CORE_PSN_HALF) {
+		hca_count(hca, w->port, HCASIM_COUNTER_DUPLICATE_REQUEST);
 		if (target || !(w->info.op->flags & HCASIM_BTH_F_READ))
 			responder_duplicate(hca, qp, &w->info);
+		else
+			resp_dropped(hca, qp, &w->info, HCASIM_COUNTER_REFUSED_XRC_SRQ);
 		return V_OK;
 	}
-	if (ahead) { /* IBTA 9.7.5.1.1: one NAK for a gap */
-		if (!qp->resp.nak_sent)
-			resp_nak(hca, qp, qp->resp.epsn, HCASIM_AETH_KIND_NAK, HCASIM_NAK_PSN_SEQ);
-		qp->resp.nak_sent = true;
-		hca->counters.rx_dropped++;
+	if (ahead) {
+		hca_count(hca, w->port, HCASIM_COUNTER_OUT_OF_SEQUENCE);
+		resp_gap(hca, qp, &w->info);
 		return V_REFUSED;
 	}
 	if (!msg_sequence_ok(qp, &w->info))
-		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_SEQUENCE);
+		return refuse_invalid(hca, qp, &w->info, HCASIM_COUNTER_REFUSED_ORDER,
+				      HCASIM_VENDOR_ERR_SEQUENCE);
 	if (!target)
-		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_SRQN);
+		return refuse_invalid(hca, qp, &w->info, HCASIM_COUNTER_REFUSED_XRC_SRQ,
+				      HCASIM_VENDOR_ERR_BAD_SRQN);
 	qp->resp.srqn = w->info.srqn;
 	return rx_request(hca, qp, w);
+}
+
+/* Why the packet does not continue the current message, 0: it does. */
+static uint8_t uc_reason(const struct qp *qp, const struct pkt_info *info)
+{
+	if (info->psn != qp->resp.epsn)
+		return HCASIM_COUNTER_REFUSED_GAP;
+	if (msg_sequence_ok(qp, info))
+		return 0;
+	return qp->resp.msg == MSG_SKIP ? HCASIM_COUNTER_REFUSED_SKIPPED : HCASIM_COUNTER_REFUSED_ORDER;
 }
 
 /* IBTA 9.8.2.2: a gap loses the current message; the next one that starts is accepted. */
@@ -492,19 +484,20 @@ static enum verdict rx_uc(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	struct resp *resp = &qp->resp;
 	const struct pkt_info *info = &w->info;
-	enum verdict v;
+	const uint8_t reason = uc_reason(qp, info);
+	enum verdict v = V_REFUSED;
 
-	if (info->psn != resp->epsn || !msg_sequence_ok(qp, info)) {
+	if (reason)
 		resp->msg = MSG_SKIP;
-		if (!(info->op->flags & HCASIM_BTH_F_START)) {
-			resp->epsn = psn_add(info->psn, 1);
-			hca->counters.rx_dropped++;
-			return V_REFUSED;
-		}
-	}
-	v = rx_request(hca, qp, w);
-	if (v != V_WAIT)
-		resp->epsn = psn_add(info->psn, 1);
+	if (reason && !(info->op->flags & HCASIM_BTH_F_START))
+		resp_dropped(hca, qp, info, reason);
+	else
+		v = rx_request(hca, qp, w);
+	if (v == V_WAIT)
+		return v;
+	if (reason == HCASIM_COUNTER_REFUSED_GAP)
+		hca_count(hca, w->port, HCASIM_COUNTER_OUT_OF_SEQUENCE);
+	resp->epsn = psn_add(info->psn, 1);
 	return v;
 }
 
@@ -520,15 +513,18 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 	uint8_t err;
 
 	if (v)
-		return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+		return v == V_EMPTY ? refuse_no_receive(hca, qp, info) : v;
 	if (len > qp->rq.rwr.length) {
-		hca->counters.rx_dropped++;
+		resp_dropped(hca, qp, info,
+			     w->raw ? HCASIM_COUNTER_REFUSED_RECEIVE_SPACE
+				    : HCASIM_COUNTER_REFUSED_DATAGRAM_SPACE);
 		return V_REFUSED;
 	}
 	err = sge_slice(hca, recv_pdn(qp), qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len,
 			HCASIM_ACCESS_LOCAL_WRITE, piece, &n);
 	if (err)
-		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+		return refuse_receive(hca, qp, info, HCASIM_COUNTER_REFUSED_RECEIVE_KEY,
+				      HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len, true))
 		return receive_absent(hca, qp, info, 0, len);
 	r = rop_recv(hca, qp, info, len);
@@ -551,13 +547,19 @@ static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
 	uint8_t *buf = w->pkt->data + info->payload_off - HCASIM_GRH_SIZE;
+	enum verdict v;
 
 	if (info->qkey != qp->a.qkey || info->payload_len > qp->mtu) {
-		hca->counters.rx_dropped++;
+		resp_dropped(hca, qp, info,
+			     info->qkey != qp->a.qkey ? HCASIM_COUNTER_REFUSED_QKEY
+						      : HCASIM_COUNTER_REFUSED_LENGTH);
 		return V_REFUSED;
 	}
 	memcpy(buf, info->grh, HCASIM_GRH_SIZE);
-	return rx_datagram(hca, qp, w, buf, info->payload_len + HCASIM_GRH_SIZE);
+	v = rx_datagram(hca, qp, w, buf, info->payload_len + HCASIM_GRH_SIZE);
+	if (v != V_WAIT)
+		msg_count(hca, w);
+	return v;
 }
 
 /* For the rest of the responder a frame is a datagram of one packet. */
@@ -565,7 +567,8 @@ static enum verdict rx_raw(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	struct hca_packet *pkt = w->pkt;
 
-	w->info = (struct pkt_info){.op = hcasim_bth_op_info(HCASIM_BTH_OP_UD_SEND_ONLY)};
+	w->info = (struct pkt_info){.number = pkt->number,
+				    .op = hcasim_bth_op_info(HCASIM_BTH_OP_UD_SEND_ONLY)};
 	memcpy(w->info.smac, pkt->data + 6, sizeof(w->info.smac));
 	return rx_datagram(hca, qp, w, pkt->data, pkt->len);
 }

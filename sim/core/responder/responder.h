@@ -17,6 +17,8 @@ bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct r
 bool msg_length_ok(const struct qp *qp, const struct pkt_info *info);
 bool msg_write_length_ok(const struct qp *qp, const struct pkt_info *info);
 bool msg_sequence_ok(const struct qp *qp, const struct pkt_info *info);
+/* A request was executed or refused: counts it, if the packet begins it. */
+void msg_count(struct hca *hca, const struct rxwork *w);
 /* A packet of a SEND or WRITE was accepted, and `bytes` of its payload placed. */
 void msg_goes_on(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
 
@@ -47,17 +49,48 @@ struct rop *rop_pop(struct rop_fifo *f);
 void rop_uncount(struct qp *qp, const struct rop *r);
 void rop_fifo_init(struct rop_fifo *f);
 void rop_accept(struct hca *hca, struct qp *qp, struct rop *r);
+/* The active receive WQE completes in error. */
+void rop_recv_error(struct hca *hca, struct qp *qp, uint8_t status, uint8_t vendor);
 void rop_land(struct hca *hca, struct qp *qp);
 void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn);
-void resp_nak(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_t value);
 void resp_ack(struct hca *hca, struct qp *qp);
-/* `nak`: HCASIM_NAK_*. The active receive WQE completes with the status; without one, `event` is raised. */
-void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8_t status, uint8_t vendor,
-		unsigned int event);
-/* The responses of READs from `psn` on are not sent, an RNR NAK is. */
+
+/* refuse.c: requests that are refused. NAKs are sent by reliable QPs only. */
+struct fault {
+	uint32_t psn;    /* of the request */
+	uint64_t number; /* of its frame; 0: it is not the current one */
+	uint8_t reason;  /* HCASIM_COUNTER_REFUSED_* */
+	uint8_t nak;     /* HCASIM_NAK_* */
+	/* The active receive WQE completes with the status, if that is not 0; without such a WQE, `event` is raised. */
+	uint8_t status, vendor;
+	unsigned int event;
+};
+void resp_dropped(struct hca *hca, const struct qp *qp, const struct pkt_info *info, uint8_t reason);
+/* The request cannot be executed yet: sends an RNR NAK. */
+void resp_not_ready(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t reason);
+/* Packets are missing before this one: sends a NAK. */
+void resp_gap(struct hca *hca, struct qp *qp, const struct pkt_info *info);
+void resp_fatal(struct hca *hca, struct qp *qp, const struct fault *f);
+/* As resp_not_ready() and resp_fatal(), but before requests whose payload is not in memory yet, and instead of responses. */
 void resp_not_ready_now(struct hca *hca, struct qp *qp, uint32_t psn);
-/* As resp_fatal(), but before requests whose payload is not in memory yet. */
-void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event);
+void resp_fatal_now(struct hca *hca, struct qp *qp, const struct fault *f);
+enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
+/* The current request is refused, because of the peer: of `f` psn and number are not used. UC and UD keep their state. */
+enum verdict refuse(struct hca *hca, struct qp *qp, const struct pkt_info *info, struct fault f);
+enum verdict refuse_invalid(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t reason,
+			    uint8_t vendor);
+enum verdict refuse_right(struct hca *hca, struct qp *qp, const struct pkt_info *info); /* of the QP */
+enum verdict refuse_reads(struct hca *hca, struct qp *qp, const struct pkt_info *info); /* too many */
+enum verdict refuse_misaligned(struct hca *hca, struct qp *qp, const struct pkt_info *info);
+/* `vendor`: of rkey_check(). `status`: of the active receive WQE; 0: the request has none. */
+enum verdict refuse_key(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t status,
+			uint8_t vendor);
+/* Because of the receive WQE, which completes with the status, on every transport; or there is none. */
+enum verdict refuse_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t reason,
+			    uint8_t status, uint8_t vendor);
+enum verdict refuse_no_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info);
+
+/* rop.c */
 void resp_clear(struct hca *hca, struct qp *qp);
 
 /* respond.c */

@@ -190,7 +190,7 @@ void rop_accept(struct hca *hca, struct qp *qp, struct rop *r)
 	rop_land(hca, qp);
 }
 
-static void recv_failed(struct hca *hca, struct qp *qp, uint8_t status, uint8_t vendor)
+void rop_recv_error(struct hca *hca, struct qp *qp, uint8_t status, uint8_t vendor)
 {
 	struct rop *r = rop_get(hca);
 
@@ -219,6 +219,10 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 	struct rop *r;
 	bool reported = !bad->is_send; /* an RDMA WRITE fails without a receive WQE */
 	bool write_imm = !bad->is_send && bad->has_cpl;
+	const struct fault f = {.psn = bad->psn,
+				.reason = HCASIM_COUNTER_REFUSED_MEMORY,
+				.nak = bad->is_send ? HCASIM_NAK_REM_OP : HCASIM_NAK_REM_ACCESS,
+				.event = bad->is_send ? 0 : HCASIM_EQE_TYPE_QP_ACCESS_ERR};
 
 	rop_fifo_init(&qp->resp.landing);
 	bad->next = rest.head;
@@ -243,9 +247,8 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 		rop_push(hca, &qp->resp.landing, r); /* the others are dropped without a completion */
 	}
 	if (!reported && qp->rq.active)
-		recv_failed(hca, qp, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
-	resp_fatal_now(hca, qp, bad->psn, bad->is_send ? HCASIM_NAK_REM_OP : HCASIM_NAK_REM_ACCESS,
-		       bad->is_send ? 0 : HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		rop_recv_error(hca, qp, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
+	resp_fatal_now(hca, qp, &f);
 }
 
 /* Takes finished packets from the front. */
@@ -299,20 +302,6 @@ void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
 	}
 }
 
-void resp_nak(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_t value)
-{
-	struct rop *r = qp_reliable(qp) ? rop_get(hca) : NULL;
-
-	if (!r)
-		return;
-	r->kind = ROP_NAK;
-	r->aeth_kind = kind;
-	r->aeth_value = value;
-	r->psn = psn;
-	r->msn = qp->resp.msn;
-	rop_accept(hca, qp, r);
-}
-
 /* Acknowledges everything accepted so far. */
 void resp_ack(struct hca *hca, struct qp *qp)
 {
@@ -324,47 +313,6 @@ void resp_ack(struct hca *hca, struct qp *qp)
 	r->psn = psn_add(qp->resp.epsn, HCASIM_PSN_MASK);
 	r->msn = qp->resp.msn;
 	rop_accept(hca, qp, r);
-}
-
-void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8_t status, uint8_t vendor,
-		unsigned int event)
-{
-	resp_nak(hca, qp, psn, HCASIM_AETH_KIND_NAK, nak);
-	if (status && qp->rq.active)
-		recv_failed(hca, qp, status, vendor);
-	else if (event)
-		event_raise(hca, &qp->ev, event);
-	qp_error(hca, qp);
-	rop_land(hca, qp);
-}
-
-/* Sent before anything that is still being written, and instead of responses that the peer will request again. */
-static void nak_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_t value)
-{
-	struct rop *r = qp_reliable(qp) ? rop_get(hca) : NULL;
-
-	rop_drop_reads(hca, qp, psn);
-	if (r) {
-		r->kind = ROP_NAK;
-		r->aeth_kind = kind;
-		r->aeth_value = value;
-		r->psn = psn;
-		r->msn = qp->resp.msn;
-		rop_push(hca, &qp->resp.out, r);
-	}
-}
-
-void resp_not_ready_now(struct hca *hca, struct qp *qp, uint32_t psn)
-{
-	nak_now(hca, qp, psn, HCASIM_AETH_KIND_RNR, qp->a.min_rnr_timer);
-}
-
-void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event)
-{
-	nak_now(hca, qp, psn, HCASIM_AETH_KIND_NAK, nak);
-	if (event)
-		event_raise(hca, &qp->ev, event);
-	qp_error(hca, qp);
 }
 
 static void fifo_clear(struct hca *hca, struct rop_fifo *f)

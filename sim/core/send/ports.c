@@ -297,6 +297,9 @@ static void port_saw_wqe(void *host, uint32_t qpn, const struct hca_wr *wr, cons
 	struct qp *qp = qp_find(hca, qpn);
 
 	qp->decoded = (uint16_t)(wr->index + wr->num_bb);
+	if (wr->op == HCASIM_WQE_OP_SEND || wr->op == HCASIM_WQE_OP_SEND_IMM ||
+	    wr->op == HCASIM_WQE_OP_SEND_INV)
+		hca_count(hca, qp->a.port, HCASIM_COUNTER_SENDS);
 	result_expect(qp, wr);
 	if (hca->ops.saw_wqe && !hca->dying)
 		hca->ops.saw_wqe(hca->host, qpn, wr, raw, len);

@@ -117,6 +117,10 @@ void send_response(struct hca *hca, struct qp *qp, struct rxwork *w)
 		.aeth_value = info->aeth_value,
 	};
 
+	if (r.aeth_kind == HCASIM_AETH_KIND_RNR)
+		hca_count(hca, qp->a.port, HCASIM_COUNTER_RNR_NAK_RECEIVED);
+	else if (r.aeth_kind == HCASIM_AETH_KIND_NAK && r.aeth_value == HCASIM_NAK_PSN_SEQ)
+		hca_count(hca, qp->a.port, HCASIM_COUNTER_SEQ_NAK_RECEIVED);
 	hca->feedback = w;
 	hca->eng->response(hca->engine, qp->qpn, &r);
 	hca->feedback = NULL;
@@ -145,6 +149,22 @@ bool send_can_complete(const struct hca *hca, const struct qp *qp)
 	return !cq || !cq->stalled;
 }
 
+static void count_failed(struct hca *hca, const struct qp *qp, uint8_t status)
+{
+	static const uint8_t counter[] = {
+		[HCASIM_CQE_STATUS_WR_FLUSH_ERR] = HCASIM_COUNTER_REQ_CQE_FLUSH_ERROR,
+		[HCASIM_CQE_STATUS_REM_INV_REQ_ERR] = HCASIM_COUNTER_REQ_REMOTE_INVALID_REQUEST,
+		[HCASIM_CQE_STATUS_REM_ACCESS_ERR] = HCASIM_COUNTER_REQ_REMOTE_ACCESS_ERRORS,
+		[HCASIM_CQE_STATUS_REM_OP_ERR] = HCASIM_COUNTER_REQ_REMOTE_OPERATION_ERRORS,
+		[HCASIM_CQE_STATUS_RETRY_EXC_ERR] = HCASIM_COUNTER_REQ_TRANSPORT_RETRIES_EXCEEDED,
+		[HCASIM_CQE_STATUS_RNR_RETRY_EXC_ERR] = HCASIM_COUNTER_REQ_RNR_RETRIES_EXCEEDED,
+	};
+
+	hca_count(hca, qp->a.port, HCASIM_COUNTER_REQ_CQE_ERROR);
+	if (status < sizeof(counter) && counter[status])
+		hca_count(hca, qp->a.port, counter[status]);
+}
+
 void send_complete(struct hca *hca, struct qp *qp)
 {
 	struct hca_cpl cpl = {
@@ -154,6 +174,8 @@ void send_complete(struct hca *hca, struct qp *qp)
 
 	if (!hca->eng->completion(hca->engine, qp->qpn, &c))
 		return;
+	if (c.status)
+		count_failed(hca, qp, c.status);
 	if (qp->rndv) {
 		hca->eng->completion_taken(hca->engine, qp->qpn);
 		rendezvous_completed(hca, qp, &c);

@@ -43,6 +43,8 @@ static const struct {
 	{"hints", hint_tests},
 	{"lockstep", lockstep_tests},
 	{"rss", rss_tests},
+	{"refusals", refusal_tests},
+	{"counters", counter_tests},
 };
 
 static bool add(const char *name, const struct test *t)

@@ -370,18 +370,21 @@ bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, s
 	uint32_t off, len, i;
 	const uint8_t *p;
 
+	info->number = pkt->number;
+	info->refused = 0;
 	if (!parse_net(pkt, info, &off, &len))
 		return false;
 	p = pkt->data + off;
 	if (get16(p + UDP_DPORT) != HCASIM_ROCE_UDP_PORT || get16(p + UDP_LENGTH) != len)
 		return false;
 	p += UDP_LEN;
+	info->refused = HCASIM_COUNTER_REFUSED_MALFORMED;
 	if (!parse_bth(p, len - UDP_LEN, info))
 		return false;
-	if (!icrc_ok(hca, pkt, off + len)) {
-		hca->counters.icrc_errors++;
+	info->refused = HCASIM_COUNTER_REFUSED_ICRC;
+	if (!icrc_ok(hca, pkt, off + len))
 		return false;
-	}
+	info->refused = 0;
 	for (i = 1; i < info->op->num_hdrs; i++)
 		parse_header(p + info->op->hdr_offset[info->op->hdr[i]], info->op->hdr[i], info);
 	info->payload_off = off + UDP_LEN + info->op->hdr_len;

@@ -80,8 +80,7 @@ int common_probe(struct common_dev *n, struct drv_device *dev, const struct drv_
 void common_remove(struct common_dev *n);
 /* What does not depend on the family's formats, nor on its identity. */
 void common_query_device(struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out);
-void common_query_counters(struct drv_device *dev, struct hca_counters *out);
-void common_query_congestion(struct drv_device *dev, struct hca_congestion *out);
+void common_query_counters(struct drv_device *dev, uint8_t port, struct hca_counters *out);
 
 /* port.c */
 void common_query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out);

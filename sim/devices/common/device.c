@@ -101,12 +101,7 @@ void common_query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	common_rss_caps(dev, out);
 }
 
-void common_query_congestion(struct drv_device *dev, struct hca_congestion *out)
+void common_query_counters(struct drv_device *dev, uint8_t port, struct hca_counters *out)
 {
-	hca_congestion(dev->hca, out);
-}
-
-void common_query_counters(struct drv_device *dev, struct hca_counters *out)
-{
-	hca_counters(dev->hca, out);
+	hca_port_counters(dev->hca, port, out);
 }

@@ -39,10 +39,18 @@ static uint8_t port_mtu(const struct drv_device *dev)
 	return dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096;
 }
 
+/* IBTA 14.2.5.6: 16 bits, which do not wrap. */
+static uint32_t violations(uint64_t count)
+{
+	return count < UINT16_MAX ? (uint32_t)count : UINT16_MAX;
+}
+
 void common_query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out)
 {
 	const bool up = hca_port_up(dev->hca, port);
+	struct hca_counters counters;
 
+	hca_port_counters(dev->hca, port, &counters);
 	memset(out, 0, sizeof(*out));
 	out->state = up ? PORT_ACTIVE : PORT_DOWN;
 	out->phys_state = up ? PHYS_LINK_UP : PHYS_DISABLED;
@@ -52,6 +60,8 @@ void common_query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_qu
 	out->pkey_tbl_len = 1;
 	out->port_cap_flags = IB_UVERBS_PCF_CM_SUP | IB_UVERBS_PCF_IP_BASED_GIDS;
 	out->max_msg_sz = HCASIM_MAX_MSG;
+	out->bad_pkey_cntr = violations(counters.refused_pkey);
+	out->qkey_viol_cntr = violations(counters.refused_qkey);
 	out->max_vl_num = 1;
 	out->active_width = WIDTH_4X;
 	out->active_speed = lane_speed(port_rate(dev));

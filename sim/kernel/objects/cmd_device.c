@@ -6,9 +6,15 @@
 
 #include "kernel/priv.h"
 
-void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp)
+/* The violation counters are those of now. */
+void verbs_port_resp(struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp)
 {
+	struct ib_uverbs_query_port_resp now = {0};
+
+	kdev_ops(d)->query_port(&d->drv, port, &now);
 	*resp = d->port[port - 1];
+	resp->bad_pkey_cntr = now.bad_pkey_cntr;
+	resp->qkey_viol_cntr = now.qkey_viol_cntr;
 	resp->flags |= IB_UVERBS_QPF_GRH_REQUIRED;
 }
 

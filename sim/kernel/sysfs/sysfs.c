@@ -264,41 +264,17 @@ static void port_state(struct tree *t, const struct kdev *d, unsigned int port, 
 	attr(t, dir, "phys_state", "%u: %s", p->phys_state, p->phys_state == 5 ? "LinkUp" : "Disabled");
 }
 
-/* Files of a port. */
-static const struct {
-	const char *file;
-	size_t at; /* a uint64_t of struct kcounters */
-} counters[] = {
-	{"counters/port_xmit_packets", offsetof(struct kcounters, hca.tx_packets)},
-	{"counters/port_rcv_packets", offsetof(struct kcounters, hca.rx_packets)},
-	{"counters/port_rcv_errors", offsetof(struct kcounters, hca.icrc_errors)},
-	{"hw_counters/retransmissions", offsetof(struct kcounters, hca.retransmissions)},
-	{"hw_counters/rnr_nak_sent", offsetof(struct kcounters, hca.rnr_naks)},
-	{"hw_counters/packet_seq_err", offsetof(struct kcounters, hca.sequence_naks)},
-	{"hw_counters/local_ack_timeout_err", offsetof(struct kcounters, hca.timeouts)},
-	{"hw_counters/rx_dropped", offsetof(struct kcounters, hca.rx_dropped)},
-	{"hw_counters/num_page_faults", offsetof(struct kcounters, hca.page_faults)},
-	{"hw_counters/num_invalidations", offsetof(struct kcounters, hca.page_invalidations)},
-	{"hw_counters/num_prefetch", offsetof(struct kcounters, hca.page_prefetches)},
-	{"hw_counters/rx_icrc_encapsulated", offsetof(struct kcounters, hca.icrc_errors)},
-	{"hw_counters/np_ecn_marked_roce_packets", offsetof(struct kcounters, congestion.marked)},
-	{"hw_counters/np_cnp_sent", offsetof(struct kcounters, congestion.cnps_sent)},
-	{"hw_counters/rp_cnp_handled", offsetof(struct kcounters, congestion.cnps_handled)},
-};
-
-static uint64_t counter(const struct kcounters *c, size_t at)
+/* Counters of the port that differ from `old`, or all. */
+static void port_counters(struct tree *t, const struct kdev *d, unsigned int port, const char *dir,
+			  const struct hca_counters *old)
 {
-	return *(const uint64_t *)((const char *)c + at);
-}
+	const struct hca_counters *now = &d->shown[port - 1];
 
-/* Those that differ from `old`, or all. */
-static void port_counters(struct tree *t, const struct kdev *d, const char *port, const struct kcounters *old)
-{
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		const uint64_t value = counter(&d->shown, counters[i].at);
+	for (const struct drv_counter *c = kdev_ops(d)->counters; c && c->file; c++) {
+		const bool moves = c->counter < HCASIM_NUM_COUNTERS;
 
-		if (!old || value != counter(old, counters[i].at))
-			attr(t, port, counters[i].file, "%lu", value);
+		if (!old || (moves && now->of[c->counter] != old->of[c->counter]))
+			attr(t, dir, c->file, "%lu", moves ? now->of[c->counter] / c->unit : 0);
 	}
 }
 
@@ -345,7 +321,7 @@ static void port_attrs(struct tree *t, const struct kdev *d, unsigned int port, 
 	attr(t, dir, "sm_sl", "%u", p->sm_sl);
 	attr(t, dir, "cap_mask", "0x%08x", p->port_cap_flags);
 	gid_attrs(t, d, port, dir);
-	port_counters(t, d, dir, NULL);
+	port_counters(t, d, port, dir, NULL);
 }
 
 static void guid_attr(struct tree *t, const char *dir, const char *name, uint64_t guid)
@@ -445,16 +421,16 @@ void sysfs_update(struct kdev *d, bool port_changed)
 {
 	struct tree t = {.k = d->k};
 	char pci[64], dir[PATH_SIZE / 2];
-	const struct kcounters old = d->shown;
 
 	if (SLIST_EMPTY(&d->k->paths))
 		return; /* not created yet, or removed already */
-	kdev_ops(d)->query_counters(&d->drv, &d->shown.hca);
-	kdev_ops(d)->query_congestion(&d->drv, &d->shown.congestion);
 	pci_dir(d, pci, sizeof(pci));
 	for (unsigned int p = 1; p <= d->num_ports; p++) {
+		const struct hca_counters old = d->shown[p - 1];
+
+		kdev_ops(d)->query_counters(&d->drv, (uint8_t)p, &d->shown[p - 1]);
 		snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/%u", pci, d->drv.cfg->name, p);
-		port_counters(&t, d, dir, &old);
+		port_counters(&t, d, p, dir, &old);
 		if (!port_changed)
 			continue;
 		port_state(&t, d, p, dir);

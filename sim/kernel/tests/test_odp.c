@@ -76,7 +76,7 @@ static uint64_t prefetched(void)
 	uint64_t n;
 
 	hca_counters(bench_core(0), &now);
-	n = now.page_prefetches - since.page_prefetches;
+	n = now.num_prefetch - since.num_prefetch;
 	since = now;
 	return n;
 }

@@ -10,6 +10,7 @@
 
 #include "hcasim_hw.h"
 #include "hcasim_verbs.h"
+#include "core/counters.h"
 #include "timing/machine.h"
 
 #define DEFAULT_PROFILE PROFILE_DIR "/../tests/plain.yaml"

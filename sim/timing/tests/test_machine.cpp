@@ -209,15 +209,15 @@ static void timers()
 	machine_advance(f.m, now + (deadline - now) / 2);
 	CU_ASSERT_EQUAL(machine_now(f.m), now + (deadline - now) / 2);
 	CU_ASSERT_EQUAL(f.settle(), MACHINE_TIMERS);
-	CU_ASSERT_EQUAL(a.counters().timeouts, 0);
+	CU_ASSERT_EQUAL(a.counters().local_ack_timeout_err, 0);
 	machine_advance(f.m, deadline + 1000 * US);
 	CU_ASSERT_EQUAL(machine_now(f.m), deadline); /* not beyond it */
-	CU_ASSERT_EQUAL(a.counters().timeouts, 1);
+	CU_ASSERT_EQUAL(a.counters().local_ack_timeout_err, 1);
 	const hcasim_cqe *cqe = f.wait(0);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
 	CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_RETRY_EXC_ERR);
-	CU_ASSERT_EQUAL(a.counters().timeouts, 3);
+	CU_ASSERT_EQUAL(a.counters().local_ack_timeout_err, 3);
 	CU_ASSERT_EQUAL(f.settle(), MACHINE_IDLE);
 }
 
@@ -340,7 +340,7 @@ static void smallest_buffers()
 		CU_ASSERT(placed(a, 0, b, 50000, 20000));
 		CU_ASSERT(placed(a, 0, b, 100000, 20000));
 	}
-	CU_ASSERT_EQUAL(a.counters().timeouts + b.counters().timeouts, 0);
+	CU_ASSERT_EQUAL(a.counters().local_ack_timeout_err + b.counters().local_ack_timeout_err, 0);
 }
 
 static void clock_read(void *arg, const void *data, uint32_t size)

@@ -44,9 +44,9 @@ static void table(void)
 	CU_ASSERT_TRUE(key_present(hca, key, BASE + 6 * PAGE, 997 * PAGE, false));
 	CU_ASSERT_EQUAL(hca_mr_unmap(hca, FIXTURE_PASID, 0, UINT64_MAX), 998);
 	CU_ASSERT_FALSE(key_present(hca, key, BASE + 3 * PAGE, 1, false));
-	CU_ASSERT_EQUAL(hca->counters.page_prefetches, 1000);
-	CU_ASSERT_EQUAL(hca->counters.page_faults, 1);
-	CU_ASSERT_EQUAL(hca->counters.page_invalidations, 1000);
+	CU_ASSERT_EQUAL(hca->count[0].num_prefetch, 1000);
+	CU_ASSERT_EQUAL(hca->count[0].num_page_faults, 1);
+	CU_ASSERT_EQUAL(hca->count[0].num_invalidations, 1000);
 	/* What has no pages of its own cannot be mapped, and needs not be. */
 	a.access = FIXTURE_ALL;
 	CU_ASSERT_EQUAL(hca_mr_create(hca, &a, &pinned), 0);

@@ -61,7 +61,7 @@ static uint64_t faults(struct pair *p, unsigned int side)
 	struct hca_counters c;
 
 	hca_counters(p->fixture->hca[side], &c);
-	return c.page_faults;
+	return c.num_page_faults;
 }
 
 /* ---- The send queue ---- */
@@ -281,7 +281,7 @@ static void rnr(void)
 		fixture_settle(p.fixture, 3 * MS); /* min_rnr_timer 12: 0.64 ms */
 		fixture_expect_none(p.scq[0]);
 		hca_counters(p.fixture->hca[0], &c);
-		CU_ASSERT_TRUE(c.rnr_naks >= 4 && c.timeouts == 0);
+		CU_ASSERT_TRUE(c.rnr_nak_retry_err >= 4 && c.local_ack_timeout_err == 0);
 		answer(p.fixture, 1, true);
 		fixture_settle(p.fixture, MS);
 		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
@@ -463,7 +463,7 @@ static void lost(uint8_t op)
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	if (op == HCASIM_WQE_OP_SEND)
 		CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 5000);
-	CU_ASSERT_EQUAL(p.fixture->hca[1]->counters.rx_dropped, packets_of(5000, MTU));
+	CU_ASSERT_EQUAL(p.fixture->hca[1]->count[1].rx_dropped, packets_of(5000, MTU));
 	pair_free(&p);
 }
 
@@ -501,7 +501,7 @@ static void datagram(void)
 		}
 	}
 	CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 64 + HCASIM_GRH_SIZE);
-	CU_ASSERT_EQUAL(p.fixture->hca[1]->counters.rx_dropped, 1);
+	CU_ASSERT_EQUAL(p.fixture->hca[1]->count[1].rx_dropped, 1);
 	pair_free(&p);
 }
 

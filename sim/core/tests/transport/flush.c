@@ -214,7 +214,7 @@ static void answers_in_order(void)
 			fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 		hca_counters(p.fixture->hca[0], &c);
 		CU_ASSERT_EQUAL(c.retransmissions, 0);
-		CU_ASSERT_EQUAL(c.timeouts, 0);
+		CU_ASSERT_EQUAL(c.local_ack_timeout_err, 0);
 		pair_free(&p);
 	}
 }

@@ -211,7 +211,7 @@ static void random_frames(void)
 	}
 	fixture_run(p.fixture);
 	hca_counters(p.fixture->hca[1], &c);
-	CU_ASSERT_EQUAL(c.rx_packets, 20000);
+	CU_ASSERT_EQUAL(c.rx_packets, 0);
 	CU_ASSERT_EQUAL(c.rx_dropped, 20000);
 	pair_free(&p);
 }

@@ -159,11 +159,11 @@ static void write_one(struct pair *p, uint32_t len)
 	fixture_run(p->fixture);
 }
 
-static struct hca_congestion counters(struct pair *p, unsigned int side)
+static struct hca_counters counters(struct pair *p, unsigned int side)
 {
-	struct hca_congestion c;
+	struct hca_counters c;
 
-	hca_congestion(p->fixture->hca[side], &c);
+	hca_counters(p->fixture->hca[side], &c);
 	return c;
 }
 
@@ -190,9 +190,9 @@ static void notification(void)
 		fixture_settle(p.fixture, US); /* the flow's rate makes the third one wait */
 		write_one(&p, 64);
 		CU_ASSERT_EQUAL(seen.cnps, 2);
-		CU_ASSERT_EQUAL(counters(&p, 1).marked, 3);
-		CU_ASSERT_EQUAL(counters(&p, 1).cnps_sent, 2);
-		CU_ASSERT_EQUAL(counters(&p, 0).cnps_handled, 2);
+		CU_ASSERT_EQUAL(counters(&p, 1).np_ecn_marked_roce_packets, 3);
+		CU_ASSERT_EQUAL(counters(&p, 1).np_cnp_sent, 2);
+		CU_ASSERT_EQUAL(counters(&p, 0).rp_cnp_handled, 2);
 		pair_free(&p);
 	}
 }

@@ -159,6 +159,8 @@ static int alloc_pd(struct drv_pd *pd, struct drv_udata *u)
 	return 0;
 }
 
+static const struct drv_counter counters[] = {HCASIM_MLX5_COUNTERS, {0}};
+
 const struct drv_ops mlx5_drv_ops = {
 	.name = "mlx5",
 	.provider = "mlx5",
@@ -196,7 +198,7 @@ const struct drv_ops mlx5_drv_ops = {
 	.set_port = common_set_port,
 	.set_gid = common_set_gid,
 	.query_counters = common_query_counters,
-	.query_congestion = common_query_congestion,
+	.counters = counters,
 	.send_mad = common_send_mad,
 	.set_alarm = common_set_alarm,
 	.alloc_ucontext = mlx5_alloc_ucontext,

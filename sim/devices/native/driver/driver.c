@@ -118,6 +118,8 @@ static int create_ah(struct drv_ah *ah, const struct hca_av *av, struct drv_udat
 	return 0;
 }
 
+static const struct drv_counter counters[] = {HCASIM_NATIVE_COUNTERS, {0}};
+
 const struct drv_ops native_drv_ops = {
 	.name = "native",
 	.provider = "hcasim",
@@ -153,7 +155,7 @@ const struct drv_ops native_drv_ops = {
 	.set_port = common_set_port,
 	.set_gid = common_set_gid,
 	.query_counters = common_query_counters,
-	.query_congestion = common_query_congestion,
+	.counters = counters,
 	.send_mad = common_send_mad,
 	.set_alarm = common_set_alarm,
 	.alloc_ucontext = native_alloc_ucontext,

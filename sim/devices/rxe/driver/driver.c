@@ -138,6 +138,8 @@ static int destroy_ah(struct drv_ah *base)
 	return 0;
 }
 
+static const struct drv_counter counters[] = {HCASIM_RXE_COUNTERS, {0}};
+
 const struct drv_ops rxe_drv_ops = {
 	.name = "rxe",
 	.provider = "rxe",
@@ -170,7 +172,7 @@ const struct drv_ops rxe_drv_ops = {
 	.set_port = common_set_port,
 	.set_gid = common_set_gid,
 	.query_counters = common_query_counters,
-	.query_congestion = common_query_congestion,
+	.counters = counters,
 	.send_mad = common_send_mad,
 	.set_alarm = common_set_alarm,
 	.alloc_ucontext = rxe_alloc_ucontext,
