@@ -297,7 +297,7 @@ BAD = {
     "half a line": ("events.log", cut_line, "truncated or foreign"),
     "a record is missing": ("events.log", drop_one, "'events' is "),
     "empty": ("events.log", lambda lines: [], "the last record is not 'end'"),
-    "version": ("events.log", change('"version":3', '"version":4'), "events.log:1: 'version' is 4"),
+    "version": ("events.log", change('"version":4', '"version":3'), "events.log:1: 'version' is 3"),
     "names": (
         "events.log",
         change('"hcas":["hcasim0","hcasim1"]', '"hcas":[0,1]'),

@@ -380,6 +380,11 @@ void Adapter::add_watch(hca_ops &ops)
 		static_cast<Adapter *>(host)->watch_->qp_stall(
 			qpn, index, stall == HCA_STALL_NONE ? nullptr : hca_stall_name(stall));
 	};
+	ops.saw_refused = [](void *host, const hca_refused *r) {
+		const Adapter *a = static_cast<Adapter *>(host);
+
+		trace_refused(a->trace_, now_ps(), a->index_, r);
+	};
 }
 
 void Adapter::watch(const AdapterContext &ctx)

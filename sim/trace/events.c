@@ -2,6 +2,8 @@
 /* events.log: steps of the stages, stalls, levels of queues and credits, frames on the wire. */
 #include "trace_impl.h"
 
+#include "../core/counters.h"
+
 #include <endian.h>
 #include <net/ethernet.h>
 #include <netinet/ip.h>
@@ -13,7 +15,7 @@
 #include "hcasim_wire.h"
 
 /* Increased with every change of a record that an older reader would misunderstand. */
-#define VERSION 3
+#define VERSION 4
 
 bool trace_wants_events(const struct trace *t)
 {
@@ -138,6 +140,22 @@ void trace_lookup(struct trace *t, const struct trace_lookup *l)
 	adapter(t, f, l->adapter);
 	fprintf(f, ",\"cache\":\"%s\",\"table\":%u,\"number\":%llu,\"hit\":%s}\n", l->cache, l->table,
 		(unsigned long long)l->number, l->hit ? "true" : "false");
+}
+
+void trace_refused(struct trace *t, hca_ps time, unsigned int hca, const struct hca_refused *r)
+{
+	FILE *f = begin(t, "refused", time, time);
+
+	adapter(t, f, hca);
+	fprintf(f, ",\"reason\":\"%s\"", hcasim_counter_name(r->reason) + strlen(HCASIM_REASON_PREFIX));
+	if (r->aeth_kind)
+		fprintf(f, ",\"nak\":\"%s\"",
+			r->aeth_kind == HCASIM_AETH_KIND_RNR ? "RNR" : hcasim_nak_name(r->nak));
+	if (r->qpn)
+		fprintf(f, ",\"qpn\":%u,\"psn\":%u", r->qpn, r->psn);
+	if (r->number)
+		fprintf(f, ",\"frame\":%llu", (unsigned long long)r->number);
+	fputs("}\n", f);
 }
 
 /* NULL: not RoCEv2. Its IPv4 headers have no options (IBTA A17.3.1.2). */

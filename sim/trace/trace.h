@@ -109,6 +109,9 @@ struct trace_lookup {
 };
 void trace_lookup(struct trace *t, const struct trace_lookup *l);
 
+/* A packet was dropped, or answered with a NAK. */
+void trace_refused(struct trace *t, hca_ps time, unsigned int hca, const struct hca_refused *r);
+
 /* A frame, the last one of trace_frame(), occupies its sender's link. Frame `number` is wholly at an adapter. */
 void trace_sent(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, const struct hca_packet *pkt);
 void trace_arrived(struct trace *t, hca_ps time, unsigned int hca, uint64_t number);

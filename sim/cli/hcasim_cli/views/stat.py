@@ -127,6 +127,15 @@ def faults(frames):
     return [{"from": sender, "what": what, "count": n} for (sender, what), n in sorted(table.items())]
 
 
+def refusals(trace, hca):
+    """Packets that the adapter dropped or answered with a NAK, by reason and NAK."""
+    table = Counter((r.reason, getattr(r, "nak", None)) for r in trace.refused if r.hca == hca)
+    return [
+        {"reason": reason, "nak": nak, "count": table[reason, nak]}
+        for reason, nak in sorted(table, key=lambda key: (key[0], key[1] or ""))
+    ]
+
+
 def adapter(trace, hca, works, active):
     steps = defaultdict(list)
     for step in trace.steps:
@@ -140,6 +149,7 @@ def adapter(trace, hca, works, active):
         },
         "stalls": stalls_of(trace, hca, works, active),
         "caches": caches(trace, hca),
+        "refused": refusals(trace, hca),
     }
 
 
@@ -181,6 +191,10 @@ def print_adapter(name, entry, length):
         rate = 100 * row["misses"] / (row["hits"] + row["misses"])
         mean = f"{row['miss_ps'] / row['misses'] / 1e3:.1f}" if row["misses"] else "-"
         print(f"  {name:20}{row['hits']:9}{row['misses']:12}{rate:12.1f}%{mean:>12}")
+    if entry["refused"]:
+        print(f"  {'refused packets':20}{'times':>9}  answer")
+    for row in entry["refused"]:
+        print(f"  {row['reason']:20}{row['count']:9}  {'NAK ' + row['nak'] if row['nak'] else 'dropped'}")
 
 
 def print_faults(rows):

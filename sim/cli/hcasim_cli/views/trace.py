@@ -6,7 +6,7 @@ from collections import defaultdict
 from sys import intern
 from types import SimpleNamespace
 
-FORMAT, VERSION = "hcasim-events", 3
+FORMAT, VERSION = "hcasim-events", 4
 LINKS = ["posted", "read", "store", "cpu"]  # what waits for the PCIe link
 STAGES = ["doorbell", "fetch", "decode", "packetise", "gather", "tx", "rx", "respond", "complete", "event"]
 NUMBER, NAME, FLAG, NAMES = "a number from 0 on", "a name", "true or false", "a list of names"
@@ -36,6 +36,10 @@ EVENTS = {
         {},
     ),
     "arrived": ({"hca": NAME, "frame": NUMBER}, {}),
+    "refused": (
+        {"hca": NAME, "reason": NAME},
+        {"nak": NAME, "qpn": NUMBER, "psn": NUMBER, "frame": NUMBER},
+    ),
 }
 TLP = {"ps": NUMBER, "arrival": NUMBER, "hca": NAME, "dir": NAME, "type": NAME, "len": NUMBER}
 WQE = {"ps": NUMBER, "hca": NAME, "qpn": NUMBER, "index": NUMBER, "op": NAME, "length": NUMBER}
@@ -216,6 +220,7 @@ class Trace:
         self.stalls, self.ranges = events.of["stall"], events.of["range"]
         self.lookups = events.of["lookup"]
         self.sent, self.arrived = events.of["sent"], events.of["arrived"]
+        self.refused = events.of["refused"]
         self.levels = events.values()
         self.writes = records(f"{folder}/tlp.log", TLP, is_followed)
         self.wqes = records(f"{folder}/wqe.log", WQE)
