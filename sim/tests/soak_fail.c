@@ -64,9 +64,9 @@ static void tell_events(struct ibv_context *ctx)
 
 static void tell_counters(const char *device)
 {
-	static const char *const names[] = {"local_ack_timeout_err", "packet_seq_err",
-					    "retransmissions",       "rnr_nak_sent",
-					    "rx_icrc_encapsulated",  "rx_dropped"};
+	static const char *const names[] = {
+		"local_ack_timeout_err", "packet_seq_err", "retransmissions", "rnr_nak_sent",
+		"rx_icrc_encapsulated",  "refused_icrc",   "rx_dropped"};
 	char path[256];
 	FILE *file;
 	int value;
