@@ -4,6 +4,7 @@ machine, too; with --system-verbs, libmlx5 of Debian 12, and in the night also w
 them in the night."""
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -78,6 +79,24 @@ def test_devinfo(machine):
     result = machine.run(machine.bin / "ibv_devinfo", "-v")
     assert result.status == 0, result.output
     assert re.findall(r"hca_id:\s+(\S+)", result.output) == list(test_mlx5.DEVICES)
+
+
+@pytest.mark.parametrize("family", ["native", "mlx5", "rxe"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_program_that_is_not_dumpable(family, when):
+    result = Machine(hcas=2, options=["--device", family]).run(BUILD / "bin/hcasim-dumpable", when)
+    assert result.status == 0 and result.output == "dumpable: 1\n", result.output
+
+
+def test_a_program_that_its_user_may_not_read():
+    """The kernel makes it one that is not dumpable."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        program = Path(folder) / "program"
+        shutil.copyfile(BUILD / "bin/hcasim-dumpable", program)
+        program.chmod(0o711)
+        result = Machine(hcas=2, options=DEVICE).run(program, "never")
+    assert result.status == 0 and result.output == "dumpable: 0\n", result.output
 
 
 PINGPONGS = some(

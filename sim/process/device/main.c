@@ -216,11 +216,11 @@ static int dma_status(struct server *s, const struct mm *mm, int ret)
 	if (ret == -EPERM && !s->perm_said) {
 		s->perm_said = true;
 		fprintf(stderr,
-			"hcasim-device: reading or writing the memory of process %d is not permitted: set "
-			"kernel.yama.ptrace_scope to 0 or 1, or allow process_vm_readv and process_vm_writev "
-			"in the container's seccomp profile; for a program that runs as another user the "
-			"machine "
-			"needs the capability SYS_PTRACE\n",
+			"hcasim-device: reading or writing the memory of process %d is not permitted: its "
+			"requests fail, or never complete. Set kernel.yama.ptrace_scope to 0 or 1, or "
+			"allow process_vm_readv and process_vm_writev in the container's seccomp profile; "
+			"a program that is another user's, or not dumpable (prctl(2), PR_SET_DUMPABLE), "
+			"takes a machine with the capability SYS_PTRACE\n",
 			(int)mm->pid);
 	}
 	return ret ? -EFAULT : 0;

@@ -103,6 +103,7 @@ static int dial(void)
 		raw_syscall(SYS_close, fd);
 		return -EIO;
 	}
+	dumpable_make();
 	/* If Yama restricts ptrace to descendants, we have to allow the device process. */
 	if (!raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		raw_syscall(SYS_prctl, PR_SET_PTRACER, peer.pid, 0, 0, 0);
@@ -180,10 +181,9 @@ static void refuse(int64_t err)
 	else
 		say("hcasim: the device process may not read this process's memory (process_vm_readv is "
 		    "refused, and so is /proc/self/mem). Set kernel.yama.ptrace_scope to 0 or 1; in a "
-		    "container, allow "
-		    "process_vm_readv and process_vm_writev in its seccomp profile (or add the "
-		    "capability SYS_PTRACE, which it takes in any case where the program is another "
-		    "user's)\n");
+		    "container, allow process_vm_readv and process_vm_writev in its seccomp profile. If the "
+		    "program runs as another user than hcasim run, the machine needs the capability "
+		    "SYS_PTRACE, or both must be started as the same user\n");
 }
 
 static void drop_connection(void)

@@ -78,6 +78,11 @@ void client_unmapped(const void *addr, size_t len);
 /* The same for all memory, which fork() shares with the child. */
 void client_unmapped_all(void);
 
+/* ---- dumpable.c ------------------------------------------------------------------------------- */
+
+/* Makes this process one whose memory the device process may access, whatever the program has set, or sets later. */
+void dumpable_make(void);
+
 /* ---- files.c: opened device files ---------------------------------------------------------------- */
 
 /* True if `fd` is a device file of a simulated machine. Does not change errno. */
