@@ -5,6 +5,7 @@ That each counter of the adapter counts what it says is the matter of core.count
 """
 import json
 import re
+import subprocess
 import sys
 from collections import Counter
 
@@ -79,7 +80,9 @@ def known(family, tmp_path_factory):
     folder = tmp_path_factory.mktemp(family)
     output, ends = run(family, "hcasim-refused", options=["--trace", str(folder)])
     events = [json.loads(line) for line in (folder / "events.log").read_text().splitlines()]
-    return output, ends, [e for e in events if e["event"] == "refused"]
+    stat = subprocess.run([BUILD / "bin/hcasim", "stat", "--json", folder], capture_output=True, check=True)
+    responder = json.loads(stat.stdout)["adapters"][f"{PREFIX[family]}1"]
+    return output, ends, [e for e in events if e["event"] == "refused"], responder["refused"]
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +116,7 @@ def test_each_moves(family, known, lossy, congested):
 
 def test_requester_and_responder(family, known):
     """The counts of hcasim-refused, at the end that sends the requests and at the other one."""
-    _, (requester, responder), _ = known
+    requester, responder = known[1]
     expected = {
         "rnr_nak_sent": (0, 4),  # rnr_retry is 3
         "rnr_nak_received": (4, 0),
@@ -160,7 +163,7 @@ def test_port(family, known):
     if family == "rxe":
         assert not [path for path in COUNTERS[family] if path.startswith("counters/")]
         return
-    _, (requester, responder), _ = known
+    requester, responder = known[1]
     for end in (requester, responder):
         for way in ("xmit", "rcv"):
             packets = end[f"counters/port_{way}_packets"]
@@ -211,3 +214,10 @@ def test_trace(family, known):
             ("datagram_space", None): 1,
         }
     )
+
+
+def test_stat(known):
+    """hcasim stat counts the same."""
+    _, _, events, rows = known
+    counts = Counter((e["reason"], e.get("nak")) for e in events if e["hca"][-1] == "1")
+    assert {(row["reason"], row["nak"]): row["count"] for row in rows} == counts
