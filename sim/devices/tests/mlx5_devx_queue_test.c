@@ -542,6 +542,37 @@ static void test_nothing_left(void)
 	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->umems.used, 0);
 }
 
+/* As UCX does: a queue pair of verbs is connected, stopped and reset by DEVX; ibv_query_qp() shows its state. */
+static void test_verbs_qp(void)
+{
+	static const struct {
+		uint16_t opcode;
+		uint8_t to;
+	} steps[] = {
+		{HCASIM_MLX5_CMD_RST2INIT_QP, HCASIM_QPS_INIT}, {HCASIM_MLX5_CMD_INIT2RTR_QP, HCASIM_QPS_RTR},
+		{HCASIM_MLX5_CMD_RTR2RTS_QP, HCASIM_QPS_RTS},   {HCASIM_MLX5_CMD_TO_ERR_QP, HCASIM_QPS_ERR},
+		{HCASIM_MLX5_CMD_TO_RST_QP, HCASIM_QPS_RESET},
+	};
+	struct devx_call c = {.object = &w.qp, .type = UVERBS_OBJECT_QP};
+	struct hcasim_mlx5_cmd_modify_qp req = {0};
+	const struct hcasim_mlx5_ads path = {.port = htobe32(1u << 16)};
+	struct hcasim_mlx5_qpc qpc = {.dw2 = htobe32(3u << 29)};
+	struct hca_qp_attr a;
+
+	memcpy(qpc.path, &path, sizeof(path));
+	memcpy(req.qpc, &qpc, sizeof(qpc));
+	devx_set_state(HCASIM_QPS_RESET);
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct hcasim_mlx5_cmd_in head = devx_command(steps[i].opcode, 0);
+
+		head.number = htobe32(w.qp.qpn);
+		memcpy(&req, &head, sizeof(head));
+		CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_modify, &req, sizeof(req), 16), 0);
+		CU_ASSERT_EQUAL(hca_qp_query(w.dev.hca, w.qp.qpn, &a), 0);
+		CU_ASSERT_EQUAL(a.state, steps[i].to);
+	}
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"set-up", test_setup},
@@ -557,6 +588,7 @@ int main(void)
 					    {"without rings", test_without_rings},
 					    {"random commands", test_random},
 					    {"nothing is left", test_nothing_left},
+					    {"queue pair of verbs", test_verbs_qp},
 					    CU_TEST_INFO_NULL};
 
 	return suite_run("mlx5 DEVX queues", devx_world_init, devx_world_exit, tests);

@@ -262,8 +262,7 @@ static bool has_number(const struct mlx5_devx_obj *obj, uint32_t number)
 
 /*
  * The command must be about the object of the handle, if the adapter has the command. As in mlx5_ib, a queue pair of
- * verbs is such an object, unless it is a raw one, of which the adapter has only the SQ and the RQ. There are no commands
- * for other objects of verbs.
+ * verbs is such an object; there are no commands for others of verbs.
  */
 static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id)
 {
@@ -283,10 +282,8 @@ static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id
 												  : -EINVAL;
 	}
 	cmd->qp = obj;
-	return which->of == MLX5_DEVX_QP && cmd->qp->type != HCASIM_QPT_RAW_PACKET && !cmd->qp->rss &&
-			       cmd->qp->qpn == number_in(cmd, which)
-		       ? 0
-		       : -EINVAL;
+	return which->of == MLX5_DEVX_QP && !cmd->qp->rss && cmd->qp->qpn == number_in(cmd, which) ? 0
+												   : -EINVAL;
 }
 
 static int on_object(struct drv_call *c, enum method method, uint16_t handle, uint16_t in, uint16_t out)

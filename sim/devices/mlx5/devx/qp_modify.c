@@ -216,10 +216,11 @@ static uint64_t optional_2(const struct transition *t)
 	}
 }
 
+/* A raw queue pair of verbs is no QP of the adapter, but its SQ and RQ. */
 static bool is_allowed(const struct mlx5_devx_cmd *cmd, const struct transition *t,
 		       const struct hcasim_mlx5_cmd_modify_qp *req)
 {
-	return !(be64toh(req->opt_param_mask_2) & ~optional_2(t)) &&
+	return cmd->qp->type != HCASIM_QPT_RAW_PACKET && !(be64toh(req->opt_param_mask_2) & ~optional_2(t)) &&
 	       !(be32toh(req->opt_param_mask) & ~t->opt[type_of(cmd->qp)]);
 }
 
