@@ -5,7 +5,10 @@
 
 #define ROUNDS 300
 
-/* Half right is worse than all wrong: WQEs are good ones with some bytes changed. */
+/*
+ * Half right is worse than all wrong: WQEs are good ones with some bytes changed. They have what the engine rtl
+ * has: both checksums or none, no headers and no inline data with SGEs.
+ */
 static void fuzz_wqe(struct fixture_qp *qp, struct pair *p)
 {
 	struct fixture *fixture = p->fixture;
@@ -32,6 +35,11 @@ static void fuzz_wqe(struct fixture_qp *qp, struct pair *p)
 	raw = qp->sq + (size_t)(index & (qp->sq_bbs - 1)) * TINY_BB;
 	for (i = 0; i < fixture_random(fixture) % 3; i++)
 		raw[fixture_random(fixture) % TINY_BB] = (uint8_t)fixture_random(fixture);
+	memcpy(&w, raw, sizeof(w));
+	w.flags &= ~(TINY_LEAD | TINY_HEADERS);
+	if (w.flags & HCA_WR_IP_CSUM)
+		w.flags |= HCA_WR_IP_CSUM;
+	memcpy(raw, &w, sizeof(w));
 }
 
 static void revive(struct pair *p, unsigned int side)
