@@ -361,7 +361,7 @@ void engine::decode()
 				   decoded_.sge.data(), room / sizeof(hca_sge), &status);
 	if (!err && wr.lead_len) // of mlx5: GATHER reads SGEs, or takes inline data, not both for one WQE
 		err = HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED;
-	if (!err && wr.op != HCASIM_WQE_OP_TSO && wr.tso.hdr_size) // likewise, headers of a frame
+	if (!err && wr.op == HCASIM_WQE_OP_SEND && wr.tso.hdr_size) // likewise, headers of a frame
 		err = HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED;
 	if (!err && !(wr.flags & HCA_WR_L3_CSUM) != !(wr.flags & HCA_WR_L4_CSUM)) // it inserts both, or none
 		err = HCASIM_VENDOR_ERR_BAD_SEGMENT;
