@@ -13,8 +13,7 @@ from hcasim_cli import exits
 from rich.console import Console
 
 from hcasim_conform import commands
-from hcasim_conform.mutants import judge as mutants
-from hcasim_conform.run import device, drive
+from hcasim_conform.run import device, drive, mutants
 from hcasim_conform.report import brief, diff, results
 from hcasim_conform.taps import artefacts
 from hcasim_conform.taps import judge as taps

@@ -7,6 +7,7 @@ import yaml
 
 from conftest import REPO
 from hcasim_conform.run import dut
+from hcasim_conform.run import mutants as built
 from hcasim_conform.mutants import judge as mutants
 from hcasim_conform.mutants import plant
 
@@ -36,14 +37,14 @@ def test_a_mutant_that_does_not_fit_is_named(text, pairs, words):
 
 
 def test_the_catalogue_fits_the_sources():
-    rows = yaml.safe_load(mutants.CATALOGUE.read_text(encoding="utf-8"))["mutants"]
-    assert len(mutants.load()) == len(rows) >= 40
+    rows = yaml.safe_load(built.CATALOGUE.read_text(encoding="utf-8"))["mutants"]
+    assert len(built.load()) == len(rows) >= 40
     for name, chosen in plant.by_file(rows).items():
         plant.plant((REPO / name).read_text(encoding="utf-8"), chosen)
 
 
 def test_the_catalogue_names_cells(cells):
-    mutants.choose(mutants.load(), mutants.usable(cells, dut.load("native")))
+    mutants.choose(built.load(), mutants.usable(cells, dut.load("native")))
 
 
 def row(**more):
@@ -65,7 +66,7 @@ def test_a_wrong_catalogue_is_named(rows, words, tmp_path):
     path = tmp_path / "mutants.yaml"
     path.write_text(yaml.safe_dump({"mutants": rows}), encoding="utf-8")
     with pytest.raises(mutants.CatalogueError, match=words):
-        mutants.load(path)
+        built.load(path)
 
 
 def written(path, *ids):

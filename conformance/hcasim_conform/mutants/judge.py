@@ -5,10 +5,8 @@ Needs a build with -DHCASIM_MUTANTS=ON (conformance/mutants). Without a fault al
 with each one, at least one of the cells that the catalogue names for it is red for the reason that it names. A cell
 that fails for another reason, or by a time-out that the catalogue does not expect, does not count.
 """
-import difflib
 import json
 import os
-import re
 import sys
 import tempfile
 import time
@@ -17,48 +15,21 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import jsonschema
-import yaml
 from hcasim_cli import exits
 from hcasim_cli.parser import Parser
 
-from hcasim_conform import yaml_text
-from hcasim_conform.mutants import plant
 from hcasim_conform.run import drive
 from hcasim_conform.report import results
 from hcasim_conform.run import dut as duts
+from hcasim_conform.run.mutants import HERE, SWITCH, CatalogueError, Mutant, load, of_build, planted, select
 from hcasim_conform.taps import judge as taps
 from hcasim_conform.select.covering import covering
 from hcasim_conform.select.enumeration import Enumerator
 from hcasim_conform.model.tables import Tables
 
-HERE = Path(__file__).resolve().parents[2]
-CATALOGUE = HERE / "mutants" / "mutants.yaml"
-SCHEMA = HERE / "schema" / "mutants.schema.json"
-SWITCH = "HCASIM_MUTANT"
 FIRST, MOST = 12, 150  # named cells that are run first, and at most, for one mutant
 OTHERS = 4  # stop after so many cells that fail for another reason
 WAIT = 1.0  # processor seconds until a wait of a cell times out: many mutants hang
-
-
-class CatalogueError(Exception):
-    """The catalogue is wrong; the message names the field."""
-
-
-@dataclass
-class Mutant:
-    id: str
-    what: str
-    patterns: list
-    fault: str  # regular expression that a fault of the cell must match
-    hang: bool = False  # the expected failure is a time-out
-    named: list = field(default_factory=list)  # cells
-
-    def explains(self, result):
-        """The fault that the catalogue declares, if the result has it."""
-        if result.passed or (result.late and not self.hang):
-            return None
-        return next((text for text in result.faults if re.search(self.fault, text)), None)
 
 
 @dataclass
@@ -89,53 +60,6 @@ class Verdict:
     @property
     def settled(self):
         return bool(self.red) or len(self.others) >= OTHERS
-
-
-def mutant_of(row, path):
-    try:
-        re.compile(row["fault"])
-    except re.error as error:
-        raise CatalogueError(f"{path}: mutant {row['id']}: fault '{row['fault']}': {error}") from error
-    return Mutant(row["id"], row["what"], row["cells"], row["fault"], row.get("hang", False))
-
-
-def load(path=CATALOGUE):
-    try:
-        doc = yaml_text.load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CatalogueError(f"{path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise CatalogueError(f"{path}: {error}") from error
-    try:
-        jsonschema.validate(doc, json.loads(SCHEMA.read_text(encoding="utf-8")))
-    except jsonschema.ValidationError as error:
-        where = "/".join(str(p) for p in error.absolute_path) or "the file"
-        raise CatalogueError(f"{path}: {where}: {error.message}") from error
-    mutants = [mutant_of(row, path) for row in doc["mutants"]]
-    ids = [mutant.id for mutant in mutants]
-    twice = sorted({name for name in ids if ids.count(name) > 1})
-    if twice:
-        raise CatalogueError(f"{path}: the id {twice[0]} is there twice")
-    return mutants
-
-
-def planted(build):
-    """Whether a build has mutants."""
-    return (Path(build) / "mutants").is_dir()
-
-
-def of_build(build):
-    """The catalogue that a build was made with."""
-    copy = Path(build) / "mutants" / plant.COPY
-    return copy if copy.exists() else CATALOGUE
-
-
-def active(build, env):
-    """The mutant that the environment of a DUT activates in this build, or None. An unknown one would be none at all."""
-    name = {**os.environ, **env}.get(SWITCH)
-    if not name or not planted(build):
-        return None
-    return select(load(of_build(build)), [name])[0].id
 
 
 def spread(cells, count):
@@ -278,16 +202,6 @@ def parser(_build):
         "--catalogue", type=Path, metavar="FILE", help="list of the mutants (default: that of the build)"
     )
     return p
-
-
-def select(mutants, ids):
-    unknown = sorted(set(ids) - {mutant.id for mutant in mutants})
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], [mutant.id for mutant in mutants], 1)
-        raise CatalogueError(
-            f"there is no mutant {unknown[0]}{f'; the nearest is {near[0]}' if near else ''}"
-        )
-    return [mutant for mutant in mutants if not ids or mutant.id in ids]
 
 
 def run(args, mutants, bin_dir):
