@@ -6,8 +6,6 @@
  */
 #include "link.h"
 
-#include <unistd.h>
-
 #define QKEY     0x11111111
 #define LOSSY    300u
 #define BYTES    20000u
@@ -157,12 +155,21 @@ static void datagram(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t qpn, uint32_
 	expect(qp->send_cq, IBV_WC_SUCCESS);
 }
 
+/* Returns when end 1 has processed all that was sent before: packets stay in order on the wire. */
+static void processed(struct ibv_qp *from, struct ibv_ah *ah, struct ibv_qp *barrier)
+{
+	receive(barrier, 16 + UD_EXTRA);
+	datagram(from, ah, barrier->qp_num, QKEY);
+	expect(barrier->recv_cq, IBV_WC_SUCCESS);
+}
+
 /* No receive, a wrong Q_Key, no room for the GRH, no QP; then one that arrives, and one to a group. */
 static void datagrams(void)
 {
 	static const union ibv_gid group = {.raw = {[10] = 0xff, 0xff, 239, 1, 2, 3}};
 	struct ibv_cq *cq[2] = {link_create_cq(&l, 0, 16), link_create_cq(&l, 1, 16)};
 	struct ibv_qp *qp[2] = {open_ud(0, cq[0]), open_ud(1, cq[1])};
+	struct ibv_qp *barrier = open_ud(1, link_create_cq(&l, 1, 16));
 	struct ibv_ah_attr path = link_path(&l, 0);
 	struct ibv_ah *ah = ibv_create_ah(l.pd[0], &path), *to_group;
 
@@ -170,11 +177,11 @@ static void datagrams(void)
 	to_group = ibv_create_ah(l.pd[0], &path);
 	CHECK(ah && to_group && !(errno = ibv_attach_mcast(qp[1], &group, 0)));
 	datagram(qp[0], ah, qp[1]->qp_num, QKEY);
-	usleep(50000);
+	processed(qp[0], ah, barrier);
 	receive(qp[1], 16 + UD_EXTRA - 1);
 	datagram(qp[0], ah, qp[1]->qp_num, QKEY + 1);
 	datagram(qp[0], ah, qp[1]->qp_num, QKEY);
-	usleep(50000);
+	processed(qp[0], ah, barrier);
 	CHECK(!ibv_poll_cq(cq[1], 1, &(struct ibv_wc){}));
 	CHECK(!(errno = ibv_detach_mcast(qp[1], &group, 0)));
 	CHECK(!ibv_destroy_qp(qp[1]));
