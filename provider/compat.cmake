@@ -22,6 +22,7 @@ function(hcasim_probe_headers out include)
   hcasim_probe(HCASIM_CREATE_CQ_HAS_MEMORY "ibv_cmd_create_cq_ex[(][^|]*struct verbs_create_cq_prov_attr") # 59
   hcasim_probe(HCASIM_CREATE_QP_EX2_HAS_DRIVER "ibv_cmd_create_qp_ex2[(][^|]*struct ibv_command_buffer")
   hcasim_probe(HCASIM_HAS_DMAH "int ibv_cmd_free_dmah[(]")
+  hcasim_probe(HCASIM_HAS_COMP_CNTR "int ibv_cmd_destroy_comp_cntr[(]")
   hcasim_probe(HCASIM_HAS_PORT_SPEED "int ibv_cmd_query_port_speed[(]")
   set(${out} "${definitions}" PARENT_SCOPE)
 endfunction()

@@ -3,7 +3,7 @@
  * Hides the differences between releases of rdma-core, from 56 on. compat.cmake defines these as 0 or 1:
  *
  * HCASIM_HAS_DMAH: struct ibv_dmah, ibv_reg_mr_ex and their verbs_context_ops. HCASIM_HAS_PORT_SPEED:
- * ibv_query_port_speed and its entry in verbs_context_ops. HCASIM_*_HAS_*: parameters that the functions below hide.
+ * ibv_query_port_speed and its entry in verbs_context_ops. HCASIM_HAS_COMP_CNTR: completion counters. HCASIM_*_HAS_*: parameters that the functions below hide.
  */
 #ifndef HCASIM_COMPAT_H
 #define HCASIM_COMPAT_H

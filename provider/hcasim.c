@@ -112,6 +112,18 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.dealloc_dmah = hcasim_dealloc_dmah,
 	.reg_mr_ex = hcasim_reg_mr_ex,
 #endif
+#if HCASIM_HAS_COMP_CNTR
+	.create_comp_cntr = hcasim_create_comp_cntr,
+	.destroy_comp_cntr = hcasim_destroy_comp_cntr,
+	.inc_comp_cntr = ibv_cmd_inc_comp_cntr,
+	.inc_err_comp_cntr = ibv_cmd_inc_err_comp_cntr,
+	.qp_attach_comp_cntr = hcasim_qp_attach_comp_cntr,
+	.query_comp_cntr_caps = ibv_cmd_query_comp_cntr_caps,
+	.read_comp_cntr = ibv_cmd_read_comp_cntr,
+	.read_err_comp_cntr = ibv_cmd_read_err_comp_cntr,
+	.set_comp_cntr = ibv_cmd_set_comp_cntr,
+	.set_err_comp_cntr = ibv_cmd_set_err_comp_cntr,
+#endif
 #if HCASIM_HAS_PORT_SPEED
 	.query_port_speed = ibv_cmd_query_port_speed,
 #endif

@@ -383,6 +383,15 @@ int hcasim_dealloc_dmah(struct ibv_dmah *ibdmah);
 struct ibv_mr *hcasim_reg_mr_ex(struct ibv_pd *ibpd, struct ibv_mr_init_attr *attr);
 #endif
 
+#if HCASIM_HAS_COMP_CNTR
+/* comp_cntr.c */
+struct ibv_comp_cntr *hcasim_create_comp_cntr(struct ibv_context *ibctx,
+					      struct ibv_comp_cntr_init_attr *attr);
+int hcasim_destroy_comp_cntr(struct ibv_comp_cntr *cntr);
+int hcasim_qp_attach_comp_cntr(struct ibv_qp *ibqp, struct ibv_comp_cntr *cntr,
+			       struct ibv_qp_attach_comp_cntr_attr *attr);
+#endif
+
 /* dm.c */
 struct ibv_dm *hcasim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr);
 int hcasim_free_dm(struct ibv_dm *ibdm);

@@ -29,7 +29,8 @@ MEMORY = "HCASIM_CREATE_CQ_HAS_MEMORY"  # 59
 DMAH = "HCASIM_HAS_DMAH"  # 59: IBVERBS_1.15 of debian/libibverbs1.symbols
 PORT_SPEED = "HCASIM_HAS_PORT_SPEED"  # 62: IBVERBS_1.16
 QP_DRIVER = "HCASIM_CREATE_QP_EX2_HAS_DRIVER"  # after 62
-ALL = {FDS, MEMORY, DMAH, PORT_SPEED, QP_DRIVER}
+COMP_CNTR = "HCASIM_HAS_COMP_CNTR"  # after 62: IBVERBS_1.18
+ALL = {FDS, MEMORY, DMAH, PORT_SPEED, QP_DRIVER, COMP_CNTR}
 
 # How driver.h loses it again: what is replaced, by what.
 REMOVE = {
@@ -44,6 +45,10 @@ REMOVE = {
     ],
     PORT_SPEED: [(r"\tint \(\*query_port_speed\)[^;]*;|int ibv_cmd_query_port_speed\([^;]*;", "")],
     QP_DRIVER: [(r"(ibv_cmd_create_qp_ex2\([^;]*?),\s*struct ibv_command_buffer \*driver\)", r"\1)")],
+    COMP_CNTR: [
+        (r"\t(?:int|struct ibv_comp_cntr) \*?\(\*\w*comp_cntr\w*\)[^;]*;", ""),
+        (r"int ibv_cmd_\w*comp_cntr\w*\([^;]*;", ""),
+    ],
 }
 # How it gets it early. What comes with structures of its own cannot be added so.
 ADD = {
@@ -62,11 +67,11 @@ ADD = {
 TREES = {
     "56": ("56.1", set()),
     "57, 58": ("56.1", {FDS}),
-    "59 to 61": ("65.0", ALL - {PORT_SPEED, QP_DRIVER}),
-    "62": ("65.0", ALL - {QP_DRIVER}),
+    "59 to 61": ("65.0", ALL - {PORT_SPEED, QP_DRIVER, COMP_CNTR}),
+    "62": ("65.0", ALL - {QP_DRIVER, COMP_CNTR}),
     "65": ("65.0", ALL),
     **{f"56 with {name}": ("56.1", {name}) for name in (MEMORY, QP_DRIVER)},
-    **{f"65 without {name}": ("65.0", ALL - {name}) for name in (FDS, MEMORY, DMAH, PORT_SPEED)},
+    **{f"65 without {name}": ("65.0", ALL - {name}) for name in (FDS, MEMORY, DMAH, PORT_SPEED, COMP_CNTR)},
 }
 
 

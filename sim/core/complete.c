@@ -75,8 +75,11 @@ void complete_head(const struct hca *hca, struct hca_seen *head)
 		head->index = c.wqe_index;
 }
 
-static void count_recv(struct hca *hca, const struct qp *qp, uint8_t status)
+static void count_recv(struct hca *hca, struct qp *qp, const struct hca_cpl *cpl)
 {
+	const uint8_t status = cpl->status;
+
+	comp_cntr_count(qp, HCA_COMP_RECV, status, cpl->byte_count);
 	hca_count(hca, qp->a.port, status ? HCASIM_COUNTER_RESP_CQE_ERROR : HCASIM_COUNTER_RECEIVES);
 	if (status == HCASIM_CQE_STATUS_WR_FLUSH_ERR)
 		hca_count(hca, qp->a.port, HCASIM_COUNTER_RESP_CQE_FLUSH_ERROR);
@@ -102,7 +105,7 @@ static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 	}
 	cpl.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
 	cpl.timestamp = hca_now(hca);
-	count_recv(hca, qp, cpl.status);
+	count_recv(hca, qp, &cpl);
 	if (cq)
 		cq_write(hca, cq, &cpl);
 }
@@ -116,7 +119,7 @@ static void complete_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 		return;
 	}
 	r->cpl.timestamp = hca_now(hca);
-	count_recv(hca, qp, r->cpl.status);
+	count_recv(hca, qp, &r->cpl);
 	if (cq)
 		cq_write(hca, cq, &r->cpl);
 	if (r->rndv && !r->cpl.status) {

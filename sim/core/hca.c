@@ -44,6 +44,7 @@ static void changed(struct hca *hca, struct qp *qp)
 {
 	if (qp->sched)
 		sched_changed(hca, qp);
+	comp_cntr_changed(hca, qp);
 	send_changed(hca, qp);
 	rendezvous_changed(hca, qp);
 	srq_last_wqe(hca, qp);
@@ -117,6 +118,7 @@ static bool alloc_tables(struct hca *hca)
 	numbers_init(&hca->qp, CORE_FIRST_QPN, HCA_NUMBER_MASK, cfg->max_qp);
 	numbers_init(&hca->cq, 1, HCA_NUMBER_MASK, cfg->max_cq);
 	sched_init(hca);
+	numbers_init(&hca->comp_cntr, 1, HCA_NUMBER_MASK, HCA_COMP_CNTR_MAX);
 	numbers_init(&hca->srq, 1, HCA_NUMBER_MASK, cfg->max_srq);
 	hca->dm = calloc(1, hca->pers->dm.size + !hca->pers->dm.size);
 	return hca->db.slot && hca->dm && hca->bf &&
@@ -195,6 +197,7 @@ static void end_work(struct hca *hca)
 	while (numbers_from(&hca->qp, qpn, &qpn))
 		hca_qp_destroy(hca, qpn);
 	numbers_free(&hca->qp);
+	comp_cntr_free_all(hca);
 	page_requests_free(hca);
 	while (!list_empty(&hca->dma_busy)) {
 		struct dma_ctx *c = node_entry(hca->dma_busy.next, struct dma_ctx, node);

@@ -116,6 +116,7 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	qp_update(hca, qp); /* in RESET: off all lists */
 	window_qp_gone(hca, qp);
 	qp->dead = true;
+	comp_cntr_forget(qp);
 	flow_forget(hca, qp);
 	mcast_forget(hca, qp);
 	event_cancel(hca, &qp->ev);
@@ -141,6 +142,7 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	congestion_clear(hca, qp);
 	rendezvous_clear(hca, qp);
 	result_clear(qp);
+	comp_cntr_clear(qp);
 	if (qp->epoch) {
 		doorbell_forget(hca, qp);
 		atomic_forget(hca, qp);

@@ -17,6 +17,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "../core/counters.h"
+#include "../core/comp_cntr.h"
 #include "../core/hca.h"
 #include "../core/marks.h"
 #include "method.h"
@@ -148,6 +149,10 @@ struct drv_dmah {
 	uint8_t ph;
 	struct hca_tph tph; /* the driver's answer */
 };
+struct drv_comp_cntr {
+	struct drv_ucontext *ctx;
+	uint32_t id; /* hca_comp_cntr_create() */
+};
 struct drv_ah {
 	struct drv_pd *pd;
 };
@@ -213,6 +218,17 @@ struct drv_counter {
 	uint8_t unit;    /* the file has the counter divided by this */
 };
 
+/* Completion counters: core/comp_cntr.h. */
+struct drv_comp_cntr_ops {
+	int (*create)(struct drv_comp_cntr *cntr, uint32_t type); /* enum ibv_comp_cntr_type */
+	int (*destroy)(struct drv_comp_cntr *cntr);
+	/* `add`: to the value, else instead of it */
+	int (*modify)(struct drv_comp_cntr *cntr, enum hca_comp_entry entry, bool add, uint64_t value);
+	int (*read)(const struct drv_comp_cntr *cntr, enum hca_comp_entry entry, uint64_t *value);
+	/* In RESET and INIT; -EINVAL in other states. */
+	int (*attach)(struct drv_qp *qp, const struct drv_comp_cntr *cntr, uint32_t ops);
+};
+
 struct drv_ops {
 	const char *name;                /* of the family, as --device names it: "native" */
 	const char *provider;            /* libibverbs' plug-in for it: "hcasim" of libhcasim-rdmavNN.so */
@@ -272,6 +288,7 @@ struct drv_ops {
 	int (*dereg_mr)(struct drv_mr *mr);
 	/* What a DMA handle asks for becomes a hint. NULL: the adapter has none. */
 	int (*alloc_dmah)(struct drv_dmah *dmah);
+	const struct drv_comp_cntr_ops *comp_cntr; /* NULL: none */
 	/* Device memory: `log_align` is of its address there. NULL: there is none. */
 	int (*alloc_dm)(struct drv_dm *dm, uint32_t log_align, struct drv_udata *u);
 	int (*free_dm)(struct drv_dm *dm);

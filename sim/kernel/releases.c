@@ -13,6 +13,9 @@
 #define CQ     UVERBS_OBJECT_CQ
 #define MR     UVERBS_OBJECT_MR
 #define DMAH   ABI_OBJECT_DMAH
+#define QP     UVERBS_OBJECT_QP
+
+#define COMP_CNTR ABI_OBJECT_COMP_CNTR
 
 #define SPEED_EX offsetof(struct ib_uverbs_query_port_resp_ex, active_speed_ex)
 
@@ -39,6 +42,13 @@ const struct abi_item abi_items[] = {
 	{ABI_METHOD, MR, ABI_METHOD_REG_MR, 0, LINUX(6, 17)},
 	/* "IB/core: Add query_port_speed verb" */
 	{ABI_METHOD, DEVICE, ABI_METHOD_QUERY_PORT_SPEED, 0, LINUX(7, 0)},
+	/* "RDMA/core: Add completion counters verbs", posted in July 2026 */
+	{ABI_METHOD, DEVICE, ABI_METHOD_QUERY_COMP_CNTR_CAPS, 0, LINUX(7, 3)},
+	{ABI_METHOD, COMP_CNTR, ABI_METHOD_COMP_CNTR_CREATE, 0, LINUX(7, 3)},
+	{ABI_METHOD, COMP_CNTR, ABI_METHOD_COMP_CNTR_DESTROY, 0, LINUX(7, 3)},
+	{ABI_METHOD, COMP_CNTR, ABI_METHOD_COMP_CNTR_MODIFY, 0, LINUX(7, 3)},
+	{ABI_METHOD, COMP_CNTR, ABI_METHOD_COMP_CNTR_READ, 0, LINUX(7, 3)},
+	{ABI_METHOD, QP, ABI_METHOD_QP_ATTACH_COMP_CNTR, 0, LINUX(7, 3)},
 };
 const size_t num_abi_items = sizeof(abi_items) / sizeof(abi_items[0]);
 

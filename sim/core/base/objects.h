@@ -22,7 +22,9 @@
 #include "containers/heap.h"
 #include "containers/table.h"
 #include "core/base/dcqcn.h"
+#include "core/base/key_table.h"
 #include "core/base/list.h"
+#include "core/comp_cntr.h"
 #include "core/counters.h"
 #include "core/hca.h"
 #include "core/base/psn.h"
@@ -50,39 +52,6 @@
 #define CORE_FIRST_QPN     16     /* 0 and 1 are the special QPs of IBTA */
 #define CORE_FIRST_MR      16
 #define CORE_MAX_EQ        64
-
-/* ---- Keys ---- */
-
-enum key_kind { KEY_MR, KEY_MW1, KEY_MW2, KEY_INDIRECT };
-
-/*
- * A region, a window or an indirect key. A bound window has its own address, length and rights, and the memory of its
- * region; a bound indirect key has the memory of the keys that it consists of.
- */
-struct mr {
-	bool used, bound; /* not of regions */
-	bool remote_inv;  /* indirect key: the peer may invalidate it */
-	uint8_t tag;
-	uint8_t kind; /* enum key_kind */
-	uint32_t next_free;
-	uint32_t windows; /* of a region: number of windows bound to it */
-	uint32_t region;  /* bound window: index of its region */
-	uint32_t qpn;     /* bound type 2 window: QP that bound it; 0: an XRC_SEND QP */
-	uint32_t max_parts;
-	struct key_parts *parts; /* indirect key; NULL: it never had any */
-	struct node on_qp;
-	struct hca_mr_attr a;
-	struct odp_table *odp; /* of an on-demand region; NULL: pinned */
-	struct node on_odp;    /* mr_table.odp */
-};
-
-struct mr_table {
-	struct mr *mr;
-	struct node odp; /* on-demand regions */
-	uint32_t num_odp;
-	uint32_t size, top, free_head, free_tail;
-	uint32_t num_mr, max_mr, num_mw, max_mw;
-};
 
 /* ---- Timers ---- */
 
@@ -325,7 +294,8 @@ struct rop {
 	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC, ROP_ANSWER } kind;
 	uint16_t dma_pending;
 	bool failed, is_send, orphan, duplicate;
-	hca_ps since; /* when it came to RESPOND or COMPLETE */
+	bool ends_write; /* the last packet of a WRITE of `len` bytes */
+	hca_ps since;    /* when it came to RESPOND or COMPLETE */
 	uint8_t aeth_kind, aeth_value;
 	uint32_t psn, msn;
 	bool has_cpl;
@@ -455,8 +425,9 @@ struct qp {
 	uint64_t last_bf;
 	uint16_t decoded; /* ring index behind the last WQE of the send queue that was decoded */
 	bool db_lost;
-	struct timer sq_timer; /* state of the send engine */
-	struct node results;   /* send/result.c: with result_inline */
+	struct timer sq_timer;   /* state of the send engine */
+	struct node results;     /* send/result.c: with result_inline */
+	struct comp_cntrs *comp; /* queues/comp_cntr.c; NULL: it has no completion counter */
 	struct pace pace;
 	struct sched_qp *sched; /* egress/sched.c; NULL: it has no scheduling element */
 	struct congestion cc;
@@ -535,6 +506,7 @@ struct hca {
 
 	struct numbers qp, cq, srq;
 	struct numbers sched; /* scheduling elements */
+	struct numbers comp_cntr;
 	struct eq *eq[CORE_MAX_EQ];
 	uint32_t async_eqn;
 	struct mr_table mr;

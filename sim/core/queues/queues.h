@@ -55,6 +55,15 @@ void marks_clear(struct qp *qp);
 void cq_wake(struct hca *hca, struct cq *cq); /* its QPs check again whether they can complete */
 struct cq *qp_next_recv_cq(const struct qp *qp);
 
+/* comp_cntr.c: what the completion counters of a QP, if it has some, count. */
+void comp_cntr_expect(struct qp *qp, const struct hca_wr *wr); /* a WQE was decoded */
+void comp_cntr_failed(struct qp *qp, uint16_t index);          /* it completes in error */
+void comp_cntr_count(struct qp *qp, enum hca_comp_op op, bool failed, uint64_t length);
+void comp_cntr_changed(struct hca *hca, struct qp *qp); /* of struct parts */
+void comp_cntr_clear(struct qp *qp);                    /* RESET */
+void comp_cntr_forget(struct qp *qp);
+void comp_cntr_free_all(struct hca *hca);
+
 /* rq.c */
 enum rq_answer { RQ_READY, RQ_WAIT, RQ_EMPTY, RQ_ERROR /* the shared queue cannot be read */ };
 enum rq_answer rq_take(struct hca *hca, struct qp *qp, struct srq *srq);

@@ -15,7 +15,7 @@ static struct rop *duplicate_response(struct hca *hca, struct qp *qp, const stru
 {
 	struct rop *r;
 
-	rop_drop_reads(hca, qp, info->psn);
+	rop_reads_again(hca, qp, info->psn);
 	r = qp->resp.nduplicates > qp->a.max_dest_rd_atomic ? NULL : rop_get(hca);
 	if (!r) {
 		unanswered(hca, qp, info);

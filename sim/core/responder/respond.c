@@ -91,6 +91,7 @@ static bool read_plan(struct hca *hca, struct qp *qp, const struct rop *r, struc
 static void respond_end(struct hca *hca, struct qp *qp, struct rop *r)
 {
 	rop_uncount(qp, r);
+	rop_read_answered(qp, r);
 	rop_pop(&qp->resp.out);
 	rop_put(hca, r);
 }

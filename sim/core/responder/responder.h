@@ -53,6 +53,9 @@ void rop_accept(struct hca *hca, struct qp *qp, struct rop *r);
 void rop_recv_error(struct hca *hca, struct qp *qp, uint8_t status, uint8_t vendor);
 void rop_land(struct hca *hca, struct qp *qp);
 void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn);
+/* The same, for duplicates that are answered instead: the requests count as answered. */
+void rop_reads_again(struct hca *hca, struct qp *qp, uint32_t from_psn);
+void rop_read_answered(struct qp *qp, const struct rop *r); /* all of it */
 void resp_ack(struct hca *hca, struct qp *qp);
 
 /* refuse.c: requests that are refused. NAKs are sent by reliable QPs only. */

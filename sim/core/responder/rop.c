@@ -46,6 +46,12 @@ void rop_uncount(struct qp *qp, const struct rop *r)
 		qp->resp.nreads--;
 }
 
+void rop_read_answered(struct qp *qp, const struct rop *r)
+{
+	if (r->kind == ROP_READ && !r->duplicate)
+		comp_cntr_count(qp, HCA_COMP_REMOTE_READ, false, r->len);
+}
+
 void rop_fifo_init(struct rop_fifo *f)
 {
 	f->head = NULL;
@@ -112,6 +118,8 @@ struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info
 	if (!r)
 		return NULL;
 	r->is_send = info->op->flags & HCASIM_BTH_F_SEND;
+	r->ends_write = info->op->flags & HCASIM_BTH_F_WRITE && info->op->flags & HCASIM_BTH_F_END;
+	r->len = bytes;
 	if (info->op->flags & HCASIM_BTH_F_COMP)
 		rop_completes(r, qp, info, bytes);
 	return r;
@@ -158,6 +166,8 @@ static void put_ack(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t msn)
 /* Passes its response, if any, to RESPOND, and its completion to COMPLETE. */
 static void rop_release(struct hca *hca, struct qp *qp, struct rop *r)
 {
+	if (r->ends_write)
+		comp_cntr_count(qp, HCA_COMP_REMOTE_WRITE, false, r->len);
 	if (r->kind != ROP_NONE)
 		qp->resp.held--;
 	if (r->kind == ROP_ACK)
@@ -232,6 +242,7 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 		if (r->kind != ROP_NONE)
 			qp->resp.held--;
 		r->kind = ROP_NONE;
+		r->ends_write = false;
 		if (r->has_cpl && r->cpl.tm_match && !r->cpl.tm_data && !r->rndv)
 			r->has_cpl = false; /* of a match: another one follows, and has the error */
 		if (r->has_cpl) {
@@ -300,6 +311,20 @@ void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
 		r->kind = ROP_NONE;
 		qp->resp.held--;
 	}
+}
+
+static void count_reads(struct qp *qp, const struct rop *r, uint32_t from_psn)
+{
+	for (; r; r = r->next)
+		if (answers_from(r, from_psn))
+			rop_read_answered(qp, r);
+}
+
+void rop_reads_again(struct hca *hca, struct qp *qp, uint32_t from_psn)
+{
+	count_reads(qp, qp->resp.out.head, from_psn);
+	count_reads(qp, qp->resp.landing.head, from_psn);
+	rop_drop_reads(hca, qp, from_psn);
 }
 
 /* Acknowledges everything accepted so far. */

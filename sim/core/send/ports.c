@@ -301,6 +301,7 @@ static void port_saw_wqe(void *host, uint32_t qpn, const struct hca_wr *wr, cons
 	    wr->op == HCASIM_WQE_OP_SEND_INV)
 		hca_count(hca, qp->a.port, HCASIM_COUNTER_SENDS);
 	result_expect(qp, wr);
+	comp_cntr_expect(qp, wr);
 	if (hca->ops.saw_wqe && !hca->dying)
 		hca->ops.saw_wqe(hca->host, qpn, wr, raw, len);
 }

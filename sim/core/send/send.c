@@ -174,8 +174,10 @@ void send_complete(struct hca *hca, struct qp *qp)
 
 	if (!hca->eng->completion(hca->engine, qp->qpn, &c))
 		return;
-	if (c.status)
+	if (c.status) {
 		count_failed(hca, qp, c.status);
+		comp_cntr_failed(qp, c.wqe_index);
+	}
 	if (qp->rndv) {
 		hca->eng->completion_taken(hca->engine, qp->qpn);
 		rendezvous_completed(hca, qp, &c);

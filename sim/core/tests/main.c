@@ -45,6 +45,7 @@ static const struct {
 	{"rss", rss_tests},
 	{"refusals", refusal_tests},
 	{"counters", counter_tests},
+	{"comp_cntrs", comp_cntr_tests},
 };
 
 static bool add(const char *name, const struct test *t)

@@ -95,6 +95,11 @@ struct ioc *dm_mr_ioc(uint64_t offset, uint64_t length, uint32_t access);
 /* A memfd of 16 KB that serves as a dma-buf, the same one each time. */
 int dmabuf_fd(void);
 struct ioc *dmabuf_ioc(uint64_t offset, uint64_t length, uint64_t iova, int fd, uint32_t access);
+/* Completion counters; the handle of a new one is the data of attribute 0. */
+struct ioc *comp_cntr_ioc(uint32_t type);
+struct ioc *comp_cntr_modify_ioc(uint32_t cntr, uint64_t entry, uint64_t op, uint64_t value);
+struct ioc *comp_cntr_read_ioc(uint32_t cntr, uint64_t entry, uint64_t *value);
+struct ioc *comp_cntr_attach_ioc(uint32_t qp, uint32_t cntr, uint32_t ops);
 struct ioc *reg_mr_ioc(uint32_t dmah, uint64_t addr, uint64_t length, uint32_t access);
 int make_xrcd(int fd, uint32_t oflags);
 int make_mw(uint8_t type);
@@ -151,6 +156,7 @@ void add_sysfs_suite(void);
 void add_flow_suite(void);
 void add_dm_suite(void);
 void add_dmabuf_suite(void);
+void add_comp_cntr_suite(void);
 void add_dmah_suite(void);
 void add_odp_suite(void);
 void add_ucma_suite(void);

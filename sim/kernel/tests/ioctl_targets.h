@@ -29,7 +29,7 @@ struct target {
 	struct expect attr[20];
 };
 
-#define NUM_TARGETS 35
+#define NUM_TARGETS 41
 extern const struct target targets[NUM_TARGETS];
 /* Indexes of some methods in the list. */
 enum {

@@ -20,6 +20,7 @@ int main(void)
 	add_flow_suite();
 	add_wq_suite();
 	add_dm_suite();
+	add_comp_cntr_suite();
 	add_dmah_suite();
 	add_dmabuf_suite();
 	add_odp_suite();

@@ -42,6 +42,9 @@ const struct method *driver_method(struct call *c, uint16_t object, uint16_t id,
 /* Attribute number of the driver's response in the allocation of device memory. */
 #define DM_ALLOC_RESP UVERBS_ID_DRIVER_NS
 
+/* The same for the type of a completion counter, enum ibv_comp_cntr_type. */
+#define COMP_CNTR_TYPE UVERBS_ID_DRIVER_NS
+
 /* A driver's own output attribute is passed to its function as udata and copied to the user afterwards. */
 int driver_attr(struct call *c, const struct attr_val *v, struct drv_udata **u);
 int driver_attr_done(struct call *c, const struct attr_val *v);
@@ -63,6 +66,11 @@ int m_reg_mr(struct call *c);
 int m_reg_dmabuf_mr(struct call *c);
 int m_query_port_speed(struct call *c);
 int m_advise_mr(struct call *c);
+int m_query_comp_cntr_caps(struct call *c);
+int m_comp_cntr_create(struct call *c);
+int m_comp_cntr_modify(struct call *c);
+int m_comp_cntr_read(struct call *c);
+int m_qp_attach_comp_cntr(struct call *c);
 int m_cq_create(struct call *c);
 int m_cq_destroy(struct call *c);
 int m_srq_create(struct call *c);

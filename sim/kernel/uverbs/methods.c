@@ -109,6 +109,33 @@ static const struct attr_spec query_port_speed[] = {
 	CONST_IN(ABI_ATTR_QUERY_PORT_SPEED_PORT_NUM, M_),
 	OUT(ABI_ATTR_QUERY_PORT_SPEED_RESP, sizeof(uint64_t), M_),
 };
+static const struct attr_spec query_comp_cntr_caps[] = {
+	OUT(ABI_ATTR_COMP_CNTR_CAPS_MAX_COUNTERS, sizeof(uint32_t), O_),
+	OUT(ABI_ATTR_COMP_CNTR_CAPS_MAX_VALUE, sizeof(uint64_t), O_),
+	OUT(ABI_ATTR_COMP_CNTR_CAPS_ATTACH_OPS, sizeof(uint32_t), O_),
+};
+static const struct attr_spec comp_cntr_create[] = {
+	IDR(ABI_ATTR_CREATE_COMP_CNTR_HANDLE, ABI_OBJECT_COMP_CNTR, ACCESS_NEW, M_),
+	IN(COMP_CNTR_TYPE, sizeof(uint32_t), O_),
+};
+static const struct attr_spec comp_cntr_destroy[] = {
+	IDR(ABI_ATTR_DESTROY_COMP_CNTR_HANDLE, ABI_OBJECT_COMP_CNTR, ACCESS_DESTROY, M_)};
+static const struct attr_spec comp_cntr_modify[] = {
+	IDR(ABI_ATTR_MODIFY_COMP_CNTR_HANDLE, ABI_OBJECT_COMP_CNTR, ACCESS_READ, M_),
+	CONST_IN(ABI_ATTR_MODIFY_COMP_CNTR_ENTRY, M_),
+	CONST_IN(ABI_ATTR_MODIFY_COMP_CNTR_OP, M_),
+	IN(ABI_ATTR_MODIFY_COMP_CNTR_VALUE, sizeof(uint64_t), M_),
+};
+static const struct attr_spec comp_cntr_read[] = {
+	IDR(ABI_ATTR_READ_COMP_CNTR_HANDLE, ABI_OBJECT_COMP_CNTR, ACCESS_READ, M_),
+	CONST_IN(ABI_ATTR_READ_COMP_CNTR_ENTRY, M_),
+	OUT(ABI_ATTR_READ_COMP_CNTR_RESP_VALUE, sizeof(uint64_t), M_),
+};
+static const struct attr_spec qp_attach_comp_cntr[] = {
+	IDR(ABI_ATTR_QP_ATTACH_COMP_CNTR_HANDLE, OBJ(QP), ACCESS_READ, M_),
+	IDR(ABI_ATTR_QP_ATTACH_COMP_CNTR_CNTR_HANDLE, ABI_OBJECT_COMP_CNTR, ACCESS_READ, M_),
+	FLAGS_IN(ABI_ATTR_QP_ATTACH_COMP_CNTR_OP_MASK, M_),
+};
 static const struct attr_spec advise_mr[] = {
 	IDR(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
 	CONST_IN(UVERBS_ATTR_ADVISE_MR_ADVICE, M_),
@@ -232,6 +259,12 @@ static const struct method methods[] = {
 	METHOD(ABI_OBJECT_DMAH, ABI_METHOD_DMAH_ALLOC, m_dmah_alloc, dmah_alloc),
 	METHOD(ABI_OBJECT_DMAH, ABI_METHOD_DMAH_FREE, m_destroyed, dmah_free),
 	METHOD(OBJ(MR), ABI_METHOD_REG_MR, m_reg_mr, reg_mr),
+	METHOD(OBJ(DEVICE), ABI_METHOD_QUERY_COMP_CNTR_CAPS, m_query_comp_cntr_caps, query_comp_cntr_caps),
+	METHOD(ABI_OBJECT_COMP_CNTR, ABI_METHOD_COMP_CNTR_CREATE, m_comp_cntr_create, comp_cntr_create),
+	METHOD(ABI_OBJECT_COMP_CNTR, ABI_METHOD_COMP_CNTR_DESTROY, m_destroyed, comp_cntr_destroy),
+	METHOD(ABI_OBJECT_COMP_CNTR, ABI_METHOD_COMP_CNTR_MODIFY, m_comp_cntr_modify, comp_cntr_modify),
+	METHOD(ABI_OBJECT_COMP_CNTR, ABI_METHOD_COMP_CNTR_READ, m_comp_cntr_read, comp_cntr_read),
+	METHOD(OBJ(QP), ABI_METHOD_QP_ATTACH_COMP_CNTR, m_qp_attach_comp_cntr, qp_attach_comp_cntr),
 	METHOD(OBJ(DM), UVERBS_METHOD_DM_ALLOC, m_dm_alloc, dm_alloc),
 	METHOD(OBJ(DM), UVERBS_METHOD_DM_FREE, m_destroyed, dm_free),
 	METHOD(OBJ(MR), UVERBS_METHOD_DM_MR_REG, m_reg_dm_mr, reg_dm_mr),

@@ -170,6 +170,7 @@ const struct drv_ops native_drv_ops = {
 	.dereg_mr = common_dereg_mr,
 	.query_port_speed = common_query_port_speed,
 	.alloc_dmah = alloc_dmah,
+	.comp_cntr = &native_comp_cntr_ops,
 	.alloc_dm = native_alloc_dm,
 	.free_dm = common_free_dm,
 	.reg_dm_mr = common_reg_dm_mr,

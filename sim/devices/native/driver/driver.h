@@ -119,4 +119,6 @@ extern const struct drv_method native_methods[NATIVE_NUM_METHODS];
 
 extern const struct drv_ops native_drv_ops;
 
+extern const struct drv_comp_cntr_ops native_comp_cntr_ops; /* comp_cntr.c */
+
 #endif
