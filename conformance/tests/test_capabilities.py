@@ -36,7 +36,16 @@ ENDS = {
 
 def test_a_device_that_has_everything_runs_every_cell(write_dut, cells):
     faults, narrow = {"start": ["run", "--fault", "{faults}"]}, {"start": ["run", "--set", "fifo.tx=1"]}
-    device = dut.load(str(write_dut(capabilities={"misuse": True}, faults=faults, narrow=narrow, **ENDS)))
+    device = dut.load(
+        str(
+            write_dut(
+                capabilities={"misuse": True, "completion_counters": True},
+                faults=faults,
+                narrow=narrow,
+                **ENDS,
+            )
+        )
+    )
     assert all(device.supports(c) for c in cells)
 
 
@@ -69,7 +78,7 @@ def test_a_narrow_device(write_dut, by_id):
 
 def test_what_the_pages_do_not_ask_for_must_be_declared(write_dut, cells):
     device = dut.load(str(write_dut(capabilities={}, **ENDS)))
-    assert {c.short for c in cells if not device.supports(c)} == {"misuse", "lossy", "narrow"}
+    assert {c.short for c in cells if not device.supports(c)} == {"misuse", "counters", "lossy", "narrow"}
 
 
 @pytest.mark.parametrize(

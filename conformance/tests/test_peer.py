@@ -22,7 +22,7 @@ from hcasim_conform.select.enumeration import Enumerator
 
 HERE = Path(__file__).resolve().parent
 MAGIC = 0x4C435048
-SOME = "recv/rc or srq/ or suite/ or writev/ or (/sge/ and /signaled and not (of-3 or after or interleaved or threads))"
+SOME = "recv/rc or srq/ or (suite/ and not suite/counters) or writev/ or (/sge/ and /signaled and not (of-3 or after or interleaved or threads))"
 SENDS = "wr/send/rc/sge/ and not ip_csum"
 FEW = "wr/send/rc/sge/ and not (ip_csum or of-3 or after or interleaved or threads or batch)"
 PEER = "hcasim-conform-runner --peer"

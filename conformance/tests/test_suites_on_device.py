@@ -4,6 +4,7 @@
 The device is right and the line is wrong, so every case here must fail with the fault that is named.
 """
 import json
+import os
 import subprocess
 
 import pytest
@@ -240,13 +241,16 @@ def doctor(line, path, value):
     return line
 
 
-def run(build, lines):
+def run(build, lines, name="native"):
     """The runner's answers to these lines, in one process."""
-    native = dut.load("native")
+    native = dut.load(name)
     native.runner_line["dut"]["timeout_ms"] = 500
     text = "".join(json.dumps(line) + "\n" for line in [native.runner_line, *lines])
     command = [build / "bin" / "hcasim", "run", "--hcas", "2", "--", build / "bin" / drive.RUNNER]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
+    env = {**os.environ, **native.env}
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=120, check=False, env=env
+    )
     said = [json.loads(line) for line in done.stdout.splitlines()]
     found = [a for a in said if "end" in a]
     assert len(found) == len(lines), (said[-1:], done.stderr)

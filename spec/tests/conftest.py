@@ -60,3 +60,9 @@ def rdma_include():
 @pytest.fixture(scope="session")
 def rdma_source():
     return Path(os.environ.get("HCASIM_RDMA_SOURCE", ROOT / "build" / "rdma-core-src"))
+
+
+@pytest.fixture(scope="session")
+def rdma_newer_source():
+    """The newer release, if there is one."""
+    return Path(os.environ.get("HCASIM_RDMA_NEWER_SOURCE", ROOT / "build" / "rdma-core-65-src"))

@@ -62,6 +62,11 @@ PAGES = {
     "rdma_listen": "librdmacm/man/rdma_listen.3",
     "rdma_get_cm_event": "librdmacm/man/rdma_get_cm_event.3",
 }
+NEWER = {  # of rdma-core 65.0
+    "ibv_create_comp_cntr": "libibverbs/man/ibv_create_comp_cntr.3.md",
+    "ibv_qp_attach_comp_cntr": "libibverbs/man/ibv_qp_attach_comp_cntr.3.md",
+    "ibv_query_comp_cntr_caps": "libibverbs/man/ibv_query_comp_cntr_caps.3.md",
+}
 
 
 def plain(text):
@@ -74,8 +79,11 @@ def plain(text):
 
 
 @pytest.fixture(scope="session")
-def pages(rdma_source):
-    return {name: (rdma_source / path).read_text(encoding="utf-8") for name, path in PAGES.items()}
+def pages(rdma_source, rdma_newer_source):
+    newer = NEWER if rdma_newer_source.exists() else {}
+    found = {name: rdma_source / path for name, path in PAGES.items()}
+    found |= {name: rdma_newer_source / path for name, path in newer.items()}
+    return {name: path.read_text(encoding="utf-8") for name, path in found.items()}
 
 
 def wr_table(text):
@@ -157,7 +165,10 @@ def quotes(documents):
 def test_every_sentence_stands_on_its_page(documents, pages):
     missing = []
     texts = {name: plain(text) for name, text in pages.items()}
+    absent = NEWER.keys() - pages.keys()
     for clause, sentence in quotes(documents):
+        if clause.split("/")[0] in absent:
+            continue
         if plain(sentence).strip() not in texts[clause.split("/")[0]]:
             missing.append((clause, sentence))
     assert not missing

@@ -13,6 +13,7 @@ from hcasim_conform.suites.attributes import Attributes
 from hcasim_conform.suites.connection import Connection
 from hcasim_conform.suites.control import Control
 from hcasim_conform.suites.device_memory import DeviceMemory
+from hcasim_conform.suites.counters import Counters
 from hcasim_conform.suites.differ import Differ
 from hcasim_conform.suites.faults import Faults
 from hcasim_conform.suites.memory import Memory
@@ -34,7 +35,7 @@ from hcasim_conform.suites.work_queues import WorkQueues
 SUITES = (
     *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
     *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets, Answers),
-    *(Attributes, Control, Sentences, Tags, Completions, WorkQueues, Sharing, Connection),
+    *(Attributes, Control, Sentences, Tags, Completions, Counters, WorkQueues, Sharing, Connection),
 )
 
 

@@ -62,6 +62,7 @@ extern const struct scenario resize_scenarios[];
 extern const struct scenario batch_scenarios[];
 extern const struct scenario purge_scenarios[];
 extern const struct scenario notify_scenarios[];
+extern const struct scenario counter_scenarios[];
 extern const struct scenario create_scenarios[];
 extern const struct scenario async_scenarios[];
 extern const struct scenario transition_scenarios[];
