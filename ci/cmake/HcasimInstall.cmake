@@ -32,8 +32,8 @@ if(HCASIM_BUNDLE_RDMA_CORE)
       FILES_MATCHING PATTERN lib${library}.so.1* PATTERN ibacm EXCLUDE PATTERN pkgconfig EXCLUDE)
     install(FILES ${RDMA_CORE_LIB}/lib${library}.so DESTINATION ${private}/rdma-core/lib COMPONENT hcasim-dev)
   endforeach()
-  install(PROGRAMS ${RDMA_CORE_LIB}/libmlx5-rdmav${rdma_abi}.so ${RDMA_CORE_LIB}/librxe-rdmav${rdma_abi}.so
-    ${RDMA_CORE_LIB}/librspreload.so DESTINATION ${private}/rdma-core/lib COMPONENT hcasim)
+  file(GLOB providers CONFIGURE_DEPENDS ${RDMA_CORE_LIB}/lib*-rdmav${rdma_abi}.so) # of all device families
+  install(PROGRAMS ${providers} ${RDMA_CORE_LIB}/librspreload.so DESTINATION ${private}/rdma-core/lib COMPONENT hcasim)
   # Links into its source tree.
   foreach(header infiniband/verbs.h infiniband/verbs_api.h infiniband/ib_user_ioctl_verbs.h infiniband/tm_types.h infiniband/sa.h
       infiniband/mlx5dv.h infiniband/mlx5_api.h infiniband/mlx5_user_ioctl_verbs.h rdma/rdma_cma.h rdma/rdma_verbs.h rdma/rsocket.h
@@ -109,6 +109,7 @@ install(PROGRAMS conformance/softroce/init conformance/softroce/softroce DESTINA
   COMPONENT hcasim)
 file(GLOB specs CONFIGURE_DEPENDS spec/*.yaml)
 install(FILES ${specs} DESTINATION ${shared}/spec COMPONENT hcasim)
+hcasim_install_folder(spec/families)
 hcasim_install_folder(sim/cli/hcasim_cli)
 hcasim_install_folder(sim/timing/profiles)
 hcasim_install_folder(sim/calibrate/hcasim_calibrate)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Work queue entries in the real rings of the real provider, with every field wrong in turn: one error
- * completion with the status and vendor error that spec/device.yaml gives, the QP in the state that IBTA
+ * completion with the status and vendor error that spec/families/native.yaml gives, the QP in the state that IBTA
  * requires, nothing written at the peer, and no effect on other QPs. Started by `hcasim run`.
  */
 #include <endian.h>

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""counters.yaml: what adapters count, why they refuse packets, and the files of each device family."""
+"""counters.yaml: what adapters count, and why they refuse packets; `sysfs` of each device family: its files of a port."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from .load import SpecError
 from .model import Names
@@ -34,30 +35,29 @@ def _file(where, entry, docs):
     return File(entry["name"], counter, entry.get("unit", 1), entry.get("always_0", ""))
 
 
-def _files(family, docs):
-    where, found = f"{FILE}: families[{family['name']}]", {}
-    listed = family["hw_counters"]
-    listed = [{"name": name} for name in docs] if listed == "all" else listed
-    for folder, entries in (("counters", family["counters"]), ("hw_counters", listed)):
+def _files(where, sysfs, standard, docs):
+    found, every = {}, {"counters": standard, "hw_counters": [{"name": name} for name in docs]}
+    for folder, entries in sysfs.items():
         names = Names(f"{where}.{folder}")
-        for entry in entries:
+        for entry in every[folder] if entries == "all" else entries:
             names.add(entry["name"], "an entry before it")
             path = f"{folder}/{entry['name']}"
             found[path] = _file(f"{where}.{folder}[{entry['name']}]", entry, docs)
     return found
 
 
-def parse(document):
+def parse(document, sysfs):
+    """`sysfs`: that of each family, by its file."""
     names, docs = Names(FILE), {}
     for prefix, key in (("", "counters"), (REASON, "reasons")):
         for entry in document[key]:
             names.add(prefix + entry["name"], f"an entry of {key}")
             docs[prefix + entry["name"]] = entry["doc"]
-    families = Names(f"{FILE}: families")
-    for family in document["families"]:
-        families.add(family["name"], "an entry before it")
     return Counters(
         docs,
         [entry["name"] for entry in document["reasons"]],
-        {family["name"]: _files(family, docs) for family in document["families"]},
+        {
+            Path(name).name: _files(f"{name}.yaml: sysfs", files, document["port"], docs)
+            for name, files in sysfs.items()
+        },
     )

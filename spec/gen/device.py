@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""device.yaml: PCI identity, BARs, registers, layouts, udata."""
+"""families/native.yaml: PCI identity, BARs, registers, layouts, udata."""
 
 from dataclasses import dataclass
 
-from .load import SpecError
+from .load import NATIVE, SpecError
 from .model import Register, check_enums, parse_bits, parse_constants, parse_layout, unique
 
-FILE = "device.yaml"
+FILE = f"{NATIVE}.yaml"
 
 
 @dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim_counters.h and counters.md: the adapter's counters, and the files of each family."""
+"""hcasim_counters.h and counters.md: the adapter's counters; the files of each family."""
 
 from . import ctext, emit_md
 from .counters import REASON
@@ -39,10 +39,15 @@ def header(counters):
     body += "/* Members of a structure that is an array of all counters. */\n"
     members = " \\\n".join(f"\tuint64_t {name};" for name in counters.docs)
     body += f"#define HCASIM_COUNTER_MEMBERS \\\n{members}\n\n"
-    body += "/* Files of a port: path, counter (HCASIM_NUM_COUNTERS: always 0), and octets of one count. */\n"
-    for family, files in counters.families.items():
-        body += f"#define HCASIM_{family.upper()}_COUNTERS \\\n{_rows(files)}\n\n"
     return ctext.header("HCASIM_COUNTERS_H", "Counters of adapters.", ["stdint.h"], body)
+
+
+def files(counters, family):
+    """For the header of a family, whose driver includes hcasim_counters.h as well."""
+    if family not in counters.families:
+        return ""
+    out = ctext.section("Files of a port: path, counter (HCASIM_NUM_COUNTERS: always 0), octets of a count")
+    return out + f"#define HCASIM_{family.upper()}_COUNTERS \\\n{_rows(counters.families[family])}\n"
 
 
 def page(counters):
@@ -52,9 +57,9 @@ def page(counters):
     out += "## Why a packet is refused\n\n"
     rows = [(f"`{name}`", counters.docs[REASON + name]) for name in counters.reasons]
     out += emit_md.table(("reason", "meaning"), rows)
-    for family, files in counters.families.items():
+    for family, paths in counters.families.items():
         rows = []
-        for path, file in files.items():
+        for path, file in paths.items():
             unit = f" / {file.unit}" if file.unit != 1 else ""
             meaning = f"`{file.counter}`{unit}" if file.counter else f"always 0: {file.always_0}"
             rows.append((f"`{path}`", meaning))
@@ -65,6 +70,6 @@ def page(counters):
 def python(counters):
     """Files by family: the counter, its unit, and why the file is always 0."""
     return {
-        family: {path: (file.counter, file.unit, file.always_0) for path, file in files.items()}
-        for family, files in counters.families.items()
+        family: {path: (file.counter, file.unit, file.always_0) for path, file in paths.items()}
+        for family, paths in counters.families.items()
     }

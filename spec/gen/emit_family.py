@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim_NAME.h and NAME.md of a family that somebody else's provider drives."""
 
-from . import ctext, emit_hw, emit_md
+from . import ctext, emit_counters, emit_hw, emit_md
 
 _FORMAT = """\
 /* The opcode of a send WQE: its operation, and the segments between ctrl and data. */
@@ -77,41 +77,50 @@ def _tables(family):
     )
 
 
-def header(family):
+def header(family, counters):
     prefix = f"HCASIM_{family.name.upper()}_"
     body = '#include "hcasim_core.h"\n\n' + ctext.section("Identity")
-    for name, key in emit_hw.PCI:
+    for name, key in emit_hw.PCI if family.pci else ():
         body += ctext.define(f"{prefix}PCI_{name}", f"{family.pci[key]:#06x}")
     body += ctext.define(f"{prefix}DRIVER_ID", family.driver_id)
     body += ctext.define(f"{prefix}UVERBS_ABI", family.uverbs_abi)
     body += emit_hw.constants(family.constants, prefix)
-    body += emit_hw.registers("Registers", f"{prefix}REG_", f"{prefix}", family.registers)
-    body += emit_hw.registers("User access page, offsets in it", f"{prefix}UAR_", prefix, family.uar)
-    body += ctext.section("Enumerations")
-    body += "".join(ctext.enum(one) for one in family.enums.values())
-    body += ctext.section("Layouts")
-    body += "".join(ctext.struct(layout) for layout in family.layouts.values())
-    body += ctext.section("Send WQEs") + _tables(family)
+    if family.registers:
+        body += emit_hw.registers("Registers", f"{prefix}REG_", f"{prefix}", family.registers)
+    if family.uar:
+        body += emit_hw.registers("User access page, offsets in it", f"{prefix}UAR_", prefix, family.uar)
+    if family.enums:
+        body += ctext.section("Enumerations") + "".join(map(ctext.enum, family.enums.values()))
+    if family.layouts:
+        body += ctext.section("Layouts") + "".join(map(ctext.struct, family.layouts.values()))
+    if family.wqe_formats:
+        body += ctext.section("Send WQEs") + _tables(family)
+    body += emit_counters.files(counters, family.name)
     title = f"{family.doc[0].upper()}{family.doc[1:]}."
     return ctext.header(
         f"HCASIM_{family.name.upper()}_H", title, ["stddef.h", "stdint.h", "linux/types.h"], body
     )
 
 
-def page(family):
-    out = emit_md.NOTE + f"# {family.name}: {family.doc}\n\n## Identity\n\n"
-    out += emit_md.table(
-        ("PCI field", "value"), [(name, f"{value:#06x}") for name, value in family.pci.items()]
-    )
-    out += "## Constants\n\n" + emit_md.constants(family.constants)
-    out += "## Registers\n\n" + emit_md.registers(family.registers)
-    out += "## User access page\n\n" + emit_md.registers(family.uar)
-    out += "## Structures\n\n" + "".join(emit_md.layout(one) for one in family.layouts.values())
-    out += "## Enumerations\n\n" + "".join(emit_md.enum(one) for one in family.enums.values())
+def _format_table(formats):
     rows = [
         (f"`{opcode}`", row["op"], "yes" if row["address"] else "", " ".join(row["segments"]), row["data"])
-        for opcode, row in family.wqe_formats.items()
+        for opcode, row in formats.items()
     ]
-    return (
-        out + "## Send WQEs\n\n" + emit_md.table(("opcode", "operation", "address", "segments", "data"), rows)
+    return emit_md.table(("opcode", "operation", "address", "segments", "data"), rows)
+
+
+def page(family):
+    out = emit_md.NOTE + f"# {family.name}: {family.doc}\n\n"
+    rows = [(name, f"{value:#06x}") for name, value in (family.pci or {}).items()]
+    rows += [("driver_id", family.driver_id), ("uverbs_abi", family.uverbs_abi)]
+    out += "## Identity\n\n" + emit_md.table(("field", "value"), rows)
+    parts = (
+        ("Constants", family.constants, emit_md.constants),
+        ("Registers", family.registers, emit_md.registers),
+        ("User access page", family.uar, emit_md.registers),
+        ("Structures", family.layouts, lambda all: "".join(map(emit_md.layout, all.values()))),
+        ("Enumerations", family.enums, lambda all: "".join(map(emit_md.enum, all.values()))),
+        ("Send WQEs", family.wqe_formats, _format_table),
     )
+    return out + "".join(f"## {title}\n\n" + write(part) for title, part, write in parts if part)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim_core.h: what all families share; hcasim_hw.h: the native adapter; hcasim-abi.h: the ABI of its provider and kernel half."""
 
-from . import ctext
+from . import ctext, emit_counters
 
 PCI = (
     ("VENDOR", "vendor"),
@@ -126,6 +126,7 @@ def hw_header(spec):
     body += ctext.section("Layouts")
     body += "".join(ctext.struct(layout) for layout in device.layouts.values())
     body += ctext.section("Send WQEs") + _formats(device)
+    body += emit_counters.files(spec.counters, "native")
     title = "The hcasim adapter as its software sees it: registers, doorbells, rings."
     return ctext.header("HCASIM_HW_H", title, ["stddef.h", "stdint.h", "linux/types.h"], body)
 

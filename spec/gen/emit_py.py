@@ -120,10 +120,11 @@ def _request_tables(requests):
 
 def module(spec):
     constants = {**spec.core.constants, **spec.device.constants, **spec.wire.constants}
-    enums = [*spec.core.enums.values(), *spec.mlx5.enums.values(), *spec.wire.enums.values()]
-    enums += spec.verbs.values()
+    enums = [*spec.core.enums.values(), *spec.wire.enums.values(), *spec.verbs.values()]
     layouts = {**spec.core.layouts, **spec.device.layouts, **spec.device.abi, **spec.wire.headers}
-    layouts |= {layout.name: layout for layout in spec.mlx5.layouts.values()}
+    for family in spec.families.values():
+        enums += family.enums.values()
+        layouts |= {layout.name: layout for layout in family.layouts.values()}
     out = _HEAD
     for value in constants.values():
         out += f"{value.name} = {value.value:#x}  # {value.doc}\n"

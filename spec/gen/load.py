@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Reads one YAML file of the spec and checks it against its JSON Schema."""
+"""Reads the YAML files of the spec and checks each against its JSON Schema."""
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
 import yaml
 
 SCHEMA_DIR = Path(__file__).resolve().parent.parent / "schema"
-FILES = ("core", "device", "mlx5", "rxe", "wire", "verbs", "wr", "profile", "counters")
+FILES = ("core", "wire", "verbs", "wr", "profile", "counters")
+FAMILIES = "families"  # the folder of the device families: a file for each
+NATIVE = f"{FAMILIES}/native"  # the adapter that the project itself defines, with its provider and its RTL
+_TAKEN = {*FILES, "hw", "ops"}  # headers are named after files and families
 
 
 class SpecError(Exception):
@@ -54,11 +58,15 @@ def _short(value):
     return text if len(text) <= 120 else text[:117] + "..."
 
 
+def _schema_name(name):
+    return "family" if name.startswith(FAMILIES) and name != NATIVE else Path(name).name
+
+
 def schema(name):
     """The JSON Schema of NAME.yaml, with the definitions that the files share (defs.json)."""
     own, shared = (
         json.loads((SCHEMA_DIR / file).read_text(encoding="utf-8"))
-        for file in (f"{name}.schema.json", "defs.json")
+        for file in (f"{_schema_name(name)}.schema.json", "defs.json")
     )
     return {**own, "$defs": {**shared["$defs"], **own.get("$defs", {})}}
 
@@ -84,3 +92,15 @@ def load_file(folder, name):
         raise SpecError(str(path), f"not YAML: {error}") from error
     check_schema(name, document)
     return document
+
+
+def names(folder):
+    """The files of a spec, without the suffix: those that are the same for all adapters, then the device families."""
+    families = sorted(path.stem for path in (Path(folder) / FAMILIES).glob("*.yaml"))
+    for family in families:
+        where = f"{FAMILIES}/{family}.yaml"
+        if not re.fullmatch("[a-z][a-z0-9_]*", family):
+            raise SpecError(where, "a family's name has lower-case letters, digits and _, a letter first")
+        if family in _TAKEN:
+            raise SpecError(where, f"hcasim_{family}.h is already that of another part of the spec")
+    return [*FILES, *(f"{FAMILIES}/{family}" for family in families)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The whole spec: nine files, read and checked together."""
+"""The whole spec: all files, read and checked together."""
 
 from dataclasses import dataclass
 
-from . import core, counters, device, family, layouts, load, profile, verbs, wire, wr
+from . import core, counters, device, family, load, profile, verbs, wire, wr
 from .load import SpecError
 
 
@@ -11,8 +11,7 @@ from .load import SpecError
 class Spec:
     core: core.Core
     device: device.Device
-    mlx5: family.Family
-    rxe: layouts.Layouts
+    families: dict  # all but the native one, by name
     wire: wire.Wire
     verbs: dict
     wr: wr.WorkRequests
@@ -32,21 +31,23 @@ def _check_statuses(spec):
 
 def read(folder):
     """Reads spec/ from `folder`; raises SpecError for the first contradiction."""
-    documents = {name: load.load_file(folder, name) for name in load.FILES}
+    documents = {name: load.load_file(folder, name) for name in load.names(folder)}
     verbs_enums = verbs.parse(documents["verbs"])
     wire_spec = wire.parse(documents["wire"])
     core_spec = core.parse(documents["core"])
-    device_spec = device.parse(documents["device"], core_spec)
+    device_spec = device.parse(documents[load.NATIVE], core_spec)
+    files = [name for name in documents if name.startswith(load.FAMILIES)]
+    families = [family.parse(name, documents[name], core_spec) for name in files if name != load.NATIVE]
+    sysfs = {name: documents[name]["sysfs"] for name in files if "sysfs" in documents[name]}
     spec = Spec(
         core_spec,
         device_spec,
-        family.parse("mlx5.yaml", documents["mlx5"], core_spec),
-        layouts.parse("rxe", documents["rxe"], core_spec),
+        {one.name: one for one in families},
         wire_spec,
         verbs_enums,
         wr.parse(documents["wr"], core_spec, wire_spec, verbs_enums),
         profile.parse(documents["profile"]),
-        counters.parse(documents["counters"]),
+        counters.parse(documents["counters"], sysfs),
     )
     _check_statuses(spec)
     return spec

@@ -4,7 +4,6 @@
 import ctypes
 import subprocess
 
-HEADERS = ("hcasim_hw.h", "hcasim-abi.h", "hcasim_mlx5.h", "hcasim_wire.h")
 SWAP = {
     "le16": "htole16",
     "le32": "htole32",
@@ -44,9 +43,9 @@ def _member(layout, member, index):
     return f"\ts->{member.name} = {f'{swap}({text})' if swap else text};\n", len(values)
 
 
-def source(layouts):
+def source(layouts, headers):
     """One function for each structure."""
-    out = "#include <endian.h>\n#include <string.h>\n" + "".join(f'#include "{name}"\n' for name in HEADERS)
+    out = "#include <endian.h>\n#include <string.h>\n" + "".join(f'#include "{name}"\n' for name in headers)
     for layout in layouts:
         out += f"size_t encode_{layout.name}(const uint64_t *v, void *to);\n"
         out += f"size_t encode_{layout.name}(const uint64_t *v, void *to)\n{{\n"
@@ -62,7 +61,8 @@ def source(layouts):
 def build(layouts, include, folder):
     """The shared library."""
     path, library = folder / "encoder.c", folder / "encoder.so"
-    path.write_text(source(layouts), encoding="utf-8")
+    headers = sorted({path.name for path in include.glob("*.h")} - {"hcasim_profile.h"})  # which is C++
+    path.write_text(source(layouts, headers), encoding="utf-8")
     subprocess.run(
         [
             "cc",

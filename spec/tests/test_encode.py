@@ -12,7 +12,7 @@ def layouts(model):
     return [
         *model.device.layouts.values(),
         *model.device.abi.values(),
-        *model.mlx5.layouts.values(),
+        *(layout for family in model.families.values() for layout in family.layouts.values()),
         *model.wire.headers.values(),
     ]
 

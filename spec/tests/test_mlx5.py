@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The layouts and numbers of mlx5.yaml are those of rdma-core's headers."""
+"""The layouts and numbers of families/mlx5.yaml are those of rdma-core's headers."""
 
 import importlib
 
@@ -358,7 +358,10 @@ def assertions(documents):
         )
     for ours, theirs in NUMBERS.items():
         out += check(ours, theirs)
-    enums = {enum["name"]: [value["name"] for value in enum["values"]] for enum in documents["mlx5"]["enums"]}
+    enums = {
+        enum["name"]: [value["name"] for value in enum["values"]]
+        for enum in documents["families/mlx5"]["enums"]
+    }
     for name in enums["opcode"]:
         out += check(f"HCASIM_MLX5_OPCODE_{name}", f"MLX5_OPCODE_{name}")
     for name in enums["cqe_opcode"]:
@@ -413,7 +416,7 @@ def test_context_of_cqs_is_that_of_the_tests_of_rdma_core(documents, rdma_source
     pytest.importorskip("scapy")
     monkeypatch.syspath_prepend(str(rdma_source / "tests"))
     structs = importlib.import_module("mlx5_prm_structs")
-    layouts = {layout["name"]: layout for layout in documents["mlx5"]["layouts"]}
+    layouts = {layout["name"]: layout for layout in documents["families/mlx5"]["layouts"]}
     ours = bits_of(layouts["cqc"])
     for name, theirs in CQC.items():
         if theirs:
@@ -449,8 +452,10 @@ def test_flow_counters_are_those_of_the_tests_of_rdma_core(ours, theirs, documen
     pytest.importorskip("scapy")
     monkeypatch.syspath_prepend(str(rdma_source / "tests"))
     command = getattr(importlib.import_module("mlx5_prm_structs"), theirs)
-    masks = bits_of(next(layout for layout in documents["mlx5"]["layouts"] if layout["name"] == ours))
-    size = next(layout["size"] for layout in documents["mlx5"]["layouts"] if layout["name"] == ours)
+    masks = bits_of(
+        next(layout for layout in documents["families/mlx5"]["layouts"] if layout["name"] == ours)
+    )
+    size = next(layout["size"] for layout in documents["families/mlx5"]["layouts"] if layout["name"] == ours)
     head = bytes(command())
     for name, field in COUNTERS[ours, theirs].items():
         most = command()

@@ -20,7 +20,7 @@ SIZES = {
 
 
 def all_layouts(documents):
-    device, wire = documents["device"], documents["wire"]
+    device, wire = documents["families/native"], documents["wire"]
     return [*device["layouts"], *device["abi"], *wire["headers"]]
 
 
@@ -30,7 +30,7 @@ def type_size(text):
 
 
 def test_members_sum_to_the_size_and_are_aligned(documents):
-    for layout in documents["device"]["layouts"] + documents["device"]["abi"]:
+    for layout in documents["families/native"]["layouts"] + documents["families/native"]["abi"]:
         offset = 0
         for member in layout["members"]:
             size, alignment = type_size(member["type"])
@@ -41,7 +41,7 @@ def test_members_sum_to_the_size_and_are_aligned(documents):
 
 def test_udata_has_no_tail_padding(documents):
     """udata structures are copied whole: user space and driver must see the same size on every ABI."""
-    for layout in documents["device"]["abi"]:
+    for layout in documents["families/native"]["abi"]:
         sizes = [type_size(member["type"]) for member in layout["members"]]
         assert sum(size for size, _ in sizes) % max(alignment for _, alignment in sizes) == 0, layout["name"]
 
@@ -126,7 +126,7 @@ def test_every_message_of_an_operation_is_on_the_wire_of_its_qp_types(documents)
 
 def test_longest_wqe_fits(documents):
     """Room for every operation with the most SGEs, the most inline data, and the longest headers."""
-    device = documents["device"]
+    device = documents["families/native"]
     constants = {c["name"]: c["value"] for c in device["constants"]}
     sizes = {layout["name"]: layout["size"] for layout in device["layouts"]}
     room = constants["WQE_MAX_BB"] * constants["WQEBB_SIZE"]

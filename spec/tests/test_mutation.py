@@ -12,8 +12,9 @@ import pytest
 import yaml
 from conftest import SPEC
 
+from gen import __main__ as generator
 from gen import spec as spec_module
-from gen.load import FILES, SpecError
+from gen.load import FILES, NATIVE, SpecError
 from gen.load import schema as load_schema
 
 
@@ -30,11 +31,11 @@ def stage_figure(documents, key):
     return pick_key(stages["figures"], key)
 
 
-def layout(documents, name, file="device"):
+def layout(documents, name, file=NATIVE):
     return pick(documents[file]["layouts"], name)
 
 
-def field(documents, layout_name, member, bits=None, file="device"):
+def field(documents, layout_name, member, bits=None, file=NATIVE):
     found = pick(layout(documents, layout_name, file)["members"], member)
     return pick(found["bits"], bits) if bits else found
 
@@ -53,8 +54,8 @@ def enum(documents, file, name):
 
 MUTATIONS = {
     "a member of a family's layout that is not aligned": (
-        lambda d: d["rxe"]["layouts"][0]["members"].insert(0, {"name": "lock", "type": "u8"}),
-        ["rxe.yaml", "layouts[rxe_queue].log2_elem_size", "is not a multiple of 4"],
+        lambda d: d["families/rxe"]["layouts"][0]["members"].insert(0, {"name": "lock", "type": "u8"}),
+        ["families/rxe.yaml", "layouts[queue].log2_elem_size", "is not a multiple of 4"],
     ),
     "a figure that stands twice": (
         lambda d: d["profile"]["groups"][0]["figures"].append(d["profile"]["groups"][0]["figures"][0]),
@@ -89,32 +90,32 @@ MUTATIONS = {
         ["profile.yaml", "rules", "pcie.mps and pcie.tags have different units"],
     ),
     "a syndrome that is no status": (
-        lambda d: enum(d, "mlx5", "syndrome")[0].update(name="LOCAL_LENGTH_ERR"),
-        ["mlx5.yaml", "enums[syndrome].LOCAL_LENGTH_ERR", "is no cqe_status of core.yaml"],
+        lambda d: enum(d, "families/mlx5", "syndrome")[0].update(name="LOCAL_LENGTH_ERR"),
+        ["families/mlx5.yaml", "enums[syndrome].LOCAL_LENGTH_ERR", "is no cqe_status of core.yaml"],
     ),
     "an opcode of a family that is not declared": (
-        lambda d: d["mlx5"]["wqe_formats"][0].update(opcode="NOTHING"),
-        ["mlx5.yaml", "wqe_formats[NOTHING]", "opcode is not declared"],
+        lambda d: d["families/mlx5"]["wqe_formats"][0].update(opcode="NOTHING"),
+        ["families/mlx5.yaml", "wqe_formats[NOTHING]", "opcode is not declared"],
     ),
     "an operation of a family that core.yaml does not have": (
-        lambda d: d["mlx5"]["wqe_formats"][-1].update(other="LOCAL_INVAL"),
-        ["mlx5.yaml", "wqe_formats[UMR]", "'LOCAL_INVAL' is not in enum wqe_op"],
+        lambda d: d["families/mlx5"]["wqe_formats"][-1].update(other="LOCAL_INVAL"),
+        ["families/mlx5.yaml", "wqe_formats[UMR]", "'LOCAL_INVAL' is not in enum wqe_op"],
     ),
     "a segment of a family that is not declared": (
-        lambda d: d["mlx5"]["wqe_formats"][2].update(segments=["seg_remote"]),
-        ["mlx5.yaml", "wqe_formats[RDMA_WRITE]", "segment 'seg_remote' is not declared"],
+        lambda d: d["families/mlx5"]["wqe_formats"][2].update(segments=["seg_remote"]),
+        ["families/mlx5.yaml", "wqe_formats[RDMA_WRITE]", "segment 'seg_remote' is not declared"],
     ),
     "bits overlap": (
         lambda d: field(d, "wqe_ctrl", "qpn_flags", "fence").update(bits=[25, 25]),
-        ["device.yaml", "wqe_ctrl", "fence", "bit 25 overlaps field solicited"],
+        ["families/native.yaml", "wqe_ctrl", "fence", "bit 25 overlaps field solicited"],
     ),
     "bits beyond the member": (
         lambda d: field(d, "cqe", "owner", "phase").update(bits=[8, 8]),
-        ["device.yaml", "cqe", "phase", "[8, 8] do not fit into 8 bits"],
+        ["families/native.yaml", "cqe", "phase", "[8, 8] do not fit into 8 bits"],
     ),
     "size is not the sum": (
         lambda d: layout(d, "cqe").update(size=60),
-        ["device.yaml", "layouts[cqe]", "size is 60 but the members sum to 64"],
+        ["families/native.yaml", "layouts[cqe]", "size is 60 but the members sum to 64"],
     ),
     "misaligned member": (
         lambda d: layout(d, "eqe", "core")["members"].insert(1, {"name": "odd", "type": "u8"}),
@@ -122,11 +123,11 @@ MUTATIONS = {
     ),
     "unknown type": (
         lambda d: field(d, "rqe", "num_sge").update(type="u9"),
-        ["device.yaml", "layouts[rqe].members[num_sge].type", "u9"],
+        ["families/native.yaml", "layouts[rqe].members[num_sge].type", "u9"],
     ),
     "member twice": (
         lambda d: field(d, "seg_data", "lkey").update(name="addr"),
-        ["device.yaml", "seg_data", "addr"],
+        ["families/native.yaml", "seg_data", "addr"],
     ),
     "enum value twice": (
         lambda d: pick(enum(d, "core", "wqe_op"), "FLUSH").update(value=11),
@@ -134,47 +135,47 @@ MUTATIONS = {
     ),
     "enum value too wide": (
         lambda d: pick(enum(d, "core", "vendor_err"), "QP_STATE").update(value=256),
-        ["device.yaml", "vendor_err", "value 256", "8 bits"],
+        ["families/native.yaml", "vendor_err", "value 256", "8 bits"],
     ),
     "enum not declared": (
         lambda d: field(d, "eqe", "type", file="core").update(enum="nothing"),
         ["core.yaml", "eqe", "enum 'nothing' is not declared"],
     ),
     "registers overlap": (
-        lambda d: pick(d["device"]["registers"], "CAPS").update(offset=0),
-        ["device.yaml", "registers[CAPS]", "overlaps FW_VER"],
+        lambda d: pick(d[NATIVE]["registers"], "CAPS").update(offset=0),
+        ["families/native.yaml", "registers[CAPS]", "overlaps FW_VER"],
     ),
     "doorbell beyond the page": (
-        lambda d: pick(d["device"]["uar"], "bf").update(offset=0xF00),
-        ["device.yaml", "uar[bf]", "beyond 0x1000"],
+        lambda d: pick(d[NATIVE]["uar"], "bf").update(offset=0xF00),
+        ["families/native.yaml", "uar[bf]", "beyond 0x1000"],
     ),
     "register misaligned": (
-        lambda d: pick(d["device"]["uar"], "db_cq").update(offset=0x24),
-        ["device.yaml", "uar[db_cq]", "offset 0x24 is not aligned"],
+        lambda d: pick(d[NATIVE]["uar"], "db_cq").update(offset=0x24),
+        ["families/native.yaml", "uar[db_cq]", "offset 0x24 is not aligned"],
     ),
     "BARs collide": (
-        lambda d: pick(d["device"]["device"]["bars"], "uar").update(index=0),
-        ["device.yaml", "bars[uar]", "BAR slot 0"],
+        lambda d: pick(d[NATIVE]["device"]["bars"], "uar").update(index=0),
+        ["families/native.yaml", "bars[uar]", "BAR slot 0"],
     ),
     "constant disagrees": (
-        lambda d: pick(d["device"]["constants"], "CQE_SIZE").update(value=128),
-        ["device.yaml", "constants[CQE_SIZE]", "128", "64"],
+        lambda d: pick(d[NATIVE]["constants"], "CQE_SIZE").update(value=128),
+        ["families/native.yaml", "constants[CQE_SIZE]", "128", "64"],
     ),
     "WQE without a format": (
-        lambda d: d["device"]["wqe_formats"].remove(pick(d["device"]["wqe_formats"], "ATOMIC_WRITE")),
-        ["device.yaml", "wqe_formats", "ATOMIC_WRITE"],
+        lambda d: d[NATIVE]["wqe_formats"].remove(pick(d[NATIVE]["wqe_formats"], "ATOMIC_WRITE")),
+        ["families/native.yaml", "wqe_formats", "ATOMIC_WRITE"],
     ),
     "status that is not the verbs one": (
         lambda d: pick(enum(d, "core", "cqe_status"), "FATAL_ERR").update(value=18),
         ["core.yaml", "cqe_status", "FATAL_ERR", "18", "19"],
     ),
     "value of another type": (
-        lambda d: pick(d["device"]["constants"], "MAX_SGE").update(value="many"),
-        ["device.yaml", "constants[MAX_SGE].value", "many"],
+        lambda d: pick(d[NATIVE]["constants"], "MAX_SGE").update(value="many"),
+        ["families/native.yaml", "constants[MAX_SGE].value", "many"],
     ),
     "property that nobody knows": (
         lambda d: layout(d, "cqe").update(sise=64),
-        ["device.yaml", "layouts[cqe]", "sise"],
+        ["families/native.yaml", "layouts[cqe]", "sise"],
     ),
     "opcode twice": (
         lambda d: opcode(d, "FLUSH").update(value=0x14),
@@ -253,12 +254,32 @@ MUTATIONS = {
         ["counters.yaml", "refused_qkey"],
     ),
     "a file of a counter that is not declared": (
-        lambda d: pick(d["counters"]["families"], "rxe")["hw_counters"].append({"name": "lost"}),
-        ["counters.yaml", "families[rxe].hw_counters[lost]", "counter 'lost' is not declared"],
+        lambda d: d["families/rxe"]["sysfs"]["hw_counters"].append({"name": "lost"}),
+        ["families/rxe.yaml", "sysfs.hw_counters[lost]", "counter 'lost' is not declared"],
     ),
     "a counter that is always 0": (
-        lambda d: pick(pick(d["counters"]["families"], "rxe")["hw_counters"], "rdma_sends").update(always_0="no"),
-        ["counters.yaml", "rdma_sends"],
+        lambda d: pick(d["families/rxe"]["sysfs"]["hw_counters"], "rdma_sends").update(always_0="no", counter="sends"),
+        ["families/rxe.yaml", "rdma_sends"],
+    ),
+    "a family without the enum that its WQEs need": (
+        lambda d: d["families/rxe"].update(wqe_formats=d["families/mlx5"]["wqe_formats"]),
+        ["families/rxe.yaml", "enum opcode is not declared"],
+    ),
+    "a family with a page of registers of no size": (
+        lambda d: d["families/rxe"].update(uar=d["families/mlx5"]["uar"]),
+        ["families/rxe.yaml: constants", "UAR_PAGE_SIZE is not declared"],
+    ),
+    "a family without a driver's number": (
+        lambda d: d["families/rxe"]["family"].pop("driver_id"),
+        ["families/rxe.yaml: family", "'driver_id' is a required property"],
+    ),
+    "a family with the name of another part of the spec": (
+        lambda d: d.update({"families/wire": d["families/rxe"]}),
+        ["families/wire.yaml", "hcasim_wire.h is already"],
+    ),
+    "a family with a name that C does not take": (
+        lambda d: d.update({"families/two-ports": d["families/rxe"]}),
+        ["families/two-ports.yaml", "lower-case letters"],
     ),
     "verbs value twice": (
         lambda d: pick(enum(d, "verbs", "qpt"), "UC").update(value=2),
@@ -268,6 +289,7 @@ MUTATIONS = {
 
 
 def write(documents, folder):
+    (folder / "families").mkdir()
     for name, document in documents.items():
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
 
@@ -315,7 +337,10 @@ def test_command_reports_and_writes_nothing(documents, tmp_path):
     command = [sys.executable, "-m", "gen", "--spec", tmp_path, "--out", out]
     result = subprocess.run(command, cwd=SPEC, capture_output=True, text=True, check=False)
     assert result.returncode == 1 and not out.exists()
-    assert result.stderr.startswith("spec/gen: device.yaml: layouts[cqe]") and result.stderr.count("\n") == 1
+    assert (
+        result.stderr.startswith("spec/gen: families/native.yaml: layouts[cqe]")
+        and result.stderr.count("\n") == 1
+    )
 
 
 def test_missing_file(documents, tmp_path):
@@ -325,7 +350,16 @@ def test_missing_file(documents, tmp_path):
         spec_module.read(tmp_path)
 
 
-@pytest.mark.parametrize("name", FILES)
+def test_a_new_file_is_a_family(documents, tmp_path):
+    """No other list names it: the smallest one that is accepted."""
+    smallest = {"version": 1, "family": {"doc": "a test", "driver_id": 0, "uverbs_abi": 1}}
+    write({**documents, "families/new": smallest}, tmp_path)
+    outputs = generator.outputs(spec_module.read(tmp_path))
+    assert "#define HCASIM_NEW_UVERBS_ABI 1\n" in outputs["include/hcasim_new.h"]
+    assert "new: a test" in outputs["docs/new.md"]
+
+
+@pytest.mark.parametrize("name", [*FILES, NATIVE, "families/any"])
 def test_schemas_are_schemas(name):
     """Schemas are valid, and every reference in them resolves: validation detects a dangling one only when it is used."""
     schema = load_schema(name)

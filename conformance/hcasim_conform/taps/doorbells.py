@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hcasim_conform import yaml_text
 
-SPEC = Path(__file__).resolve().parents[3] / "spec"
-FILES = {"hcasim": "device.yaml", "mlx5": "mlx5.yaml"}  # what names of adapters begin with
+FAMILIES = Path(__file__).resolve().parents[3] / "spec" / "families"
+NAMED_ELSE = {"hcasim": "native"}  # a family whose adapters do not have its name
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,11 @@ def _in_ctrl(document):
 
 @lru_cache(maxsize=None)
 def of_family(name):
-    document = yaml_text.load((SPEC / FILES[name]).read_text(encoding="utf-8"))
+    """None: it has no doorbells in a BAR, or is not one of ours."""
+    file = FAMILIES / f"{name}.yaml"
+    document = yaml_text.load(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if "uar" not in document:
+        return None
     constant = {entry["name"]: entry["value"] for entry in document["constants"]}
     bars = document.get("device", {}).get("bars")
     in_ctrl = _in_ctrl(document)
@@ -70,9 +74,8 @@ def of_family(name):
 
 
 def of_adapter(name):
-    """None: the family rings by a command, or is not one of ours."""
     family = name.rstrip("0123456789").rstrip("_")
-    return of_family(family) if family in FILES else None
+    return of_family(NAMED_ELSE.get(family, family))
 
 
 __all__ = ["of_adapter"]

@@ -13,7 +13,7 @@ import sys
 IDLE, READ, PACKET, COMPLETION, RESULT, TIMER, FAILED = range(7)  # enum hcasim_engine_event
 QPN, TAG, PIECES, LENGTH, OPCODE, PSN = range(6)  # enum hcasim_engine_field, the first ones
 INDEX, STATUS, AT = 12, 14, 15
-OP_SEND, SIGNALED = 1, 1 << 24  # spec/device.yaml
+OP_SEND, SIGNALED = 1, 1 << 24  # spec/families/native.yaml
 SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 0, 1, 2, 4  # IBTA 9.2.1
 ACK, NAK = 0, 3
 CREDITS, SEQUENCE_ERROR = 31, 0  # AETH values

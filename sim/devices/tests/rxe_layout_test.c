@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* spec/rxe.yaml against the headers that librxe is compiled with; and WQEs as librxe writes them. */
+/* spec/families/rxe.yaml against the headers that librxe is compiled with; and WQEs as librxe writes them. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Builds native WQEs for the tests, segment after segment, from the layouts of spec/device.yaml. */
+/* Builds native WQEs for the tests, segment after segment, from the layouts of spec/families/native.yaml. */
 #ifndef HCASIM_WQE_BUILDER_H
 #define HCASIM_WQE_BUILDER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The formats of the mlx5 family (spec/mlx5.yaml): WQEs, CQEs, doorbells and doorbell records. */
+/* The formats of the mlx5 family (spec/families/mlx5.yaml): WQEs, CQEs, doorbells and doorbell records. */
 #ifndef HCASIM_DEVICES_MLX5_FORMAT_H
 #define HCASIM_DEVICES_MLX5_FORMAT_H
 

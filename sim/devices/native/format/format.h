@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The formats of the native adapter (spec/device.yaml): its WQEs, CQEs, EQEs and doorbells. */
+/* The formats of the native adapter (spec/families/native.yaml): its WQEs, CQEs, EQEs and doorbells. */
 #ifndef HCASIM_DEVICES_NATIVE_FORMAT_H
 #define HCASIM_DEVICES_NATIVE_FORMAT_H
 

@@ -24,7 +24,7 @@ uint32_t native_wqe_size(const void *head)
 	return bytes <= WQE_BYTES ? bytes : 0;
 }
 
-/* Rows of spec/wr.yaml and spec/device.yaml that govern one WQE, and the QP it stands on. */
+/* Rows of spec/wr.yaml and spec/families/native.yaml that govern one WQE, and the QP it stands on. */
 struct context {
 	const struct hcasim_wr_rule *rule; /* NULL: NOP */
 	const struct hcasim_wqe_format *format;

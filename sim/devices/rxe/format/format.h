@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The formats of a software RoCE device (spec/rxe.yaml). */
+/* The formats of a software RoCE device (spec/families/rxe.yaml). */
 #ifndef HCASIM_DEVICES_RXE_FORMAT_H
 #define HCASIM_DEVICES_RXE_FORMAT_H
 
