@@ -22,6 +22,8 @@
 #define PROTO_SYSFS_NAME   "sysfs"
 #define PROTO_DEV_NAME     "dev/infiniband"
 #define PROTO_EMPTY_NAME   "empty"
+/* A line for each adapter: its name, that of its provider, and by what the provider knows it. */
+#define PROTO_PROVIDERS_NAME "providers"
 
 #define PROTO_MAGIC   0x6863u
 #define PROTO_VERSION 2u

@@ -157,14 +157,14 @@ def providers(build, verbs, folder):
         paths = [f"{place}/lib{name}" for place in places]
         return [path for path in paths if glob.glob(f"{glob.escape(path)}-rdmav*.so")]
 
-    adapters = os.listdir(f"{folder}/sysfs/class/infiniband")
-    present = {family for family in build.families for name in adapters if name.startswith(family)}
+    with open(f"{folder}/providers") as file:
+        present = {line.split()[1] for line in file} - {"hcasim"}
     if not verbs and present:
         verbs = os.path.dirname(versions.system_library() or "")
     if not verbs:
         return [build.provider]
     verbs = os.path.abspath(verbs)
-    upstream = [path for family in sorted(present) for path in there(family, verbs, f"{verbs}/libibverbs")]
+    upstream = [path for name in sorted(present) for path in there(name, verbs, f"{verbs}/libibverbs")]
     return [*(there("hcasim", verbs) or [build.provider]), *upstream]
 
 

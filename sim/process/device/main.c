@@ -191,6 +191,24 @@ static int make_devices(struct kernel *kernel, const char *runtime, unsigned int
 	return ret;
 }
 
+/* PROTO_PROVIDERS_NAME */
+static int name_providers(const struct server *s, const struct options *o)
+{
+	char path[400];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/" PROTO_PROVIDERS_NAME, o->runtime);
+	file = fopen(path, "we");
+	for (unsigned int i = 0; file && i < o->hcas; i++) {
+		const struct drv_ops *ops = o->family[i];
+
+		fprintf(file, "%s %s PCI ID %04x:%04x, ABI version %u\n",
+			machine_hca_config(s->machine, i)->name, ops->provider, ops->pci_vendor,
+			ops->pci_device, ops->uverbs_abi);
+	}
+	return !file || fclose(file) ? fail("cannot write", path) : 0;
+}
+
 static int make_listener(const char *runtime)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -366,8 +384,9 @@ static int start(struct server *s, const struct options *o)
 	}
 	if (start_machine(s, o)) /* by profile, engine, trace, record and faults */
 		return EXIT_WRONG;
-	return start_kernel(s, o) || make_devices(s->kernel, o->runtime, o->hcas) ? EXIT_FAILURE
-										  : EXIT_SUCCESS;
+	if (start_kernel(s, o) || make_devices(s->kernel, o->runtime, o->hcas) || name_providers(s, o))
+		return EXIT_FAILURE;
+	return EXIT_SUCCESS;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)

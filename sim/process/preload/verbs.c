@@ -6,8 +6,6 @@
  * The providers of rdma-core belong to one libibverbs: they are next to it in a build folder, and in its sub-folder
  * libibverbs where it is installed.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -140,15 +138,12 @@ PRELOAD_API bool hcasim_brings_verbs(const char *path)
 
 /* ---- rdma-core's providers, for adapters of other families ---- */
 
-#define OURS "/libhcasim" /* ends the first entry of `hcasim run` in RDMAV_DRIVERS */
+#define OWN  "hcasim"
+#define OURS "/lib" OWN /* ends the first entry of `hcasim run` in RDMAV_DRIVERS */
 
-/*
- * The folder in which the loader found the libibverbs that the program is linked to, which may be a link to another
- * folder's file; false: none, or it comes later by dlopen().
- */
-static bool verbs_folder(char folder[PATH_MAX])
+/* It may be a link to another folder's file. */
+bool verbs_folder(const void *function, char *folder)
 {
-	void *function = dlsym(RTLD_DEFAULT, "ibv_get_device_list");
 	char path[PATH_MAX];
 	Dl_info file;
 
@@ -159,7 +154,17 @@ static bool verbs_folder(char folder[PATH_MAX])
 	return realpath(path[0] ? path : "/", folder);
 }
 
-static bool has_provider(const char *driver)
+static bool is_loaded(const char *file)
+{
+	void *handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+
+	if (handle)
+		dlclose(handle);
+	return handle;
+}
+
+/* A file of a driver as RDMAV_DRIVERS names it: one that is loaded, if there is one. `file` may be NULL. */
+static bool find_provider(const char *driver, char *file, size_t size, bool *loaded)
 {
 	char pattern[PATH_MAX + 20];
 	glob_t found;
@@ -167,44 +172,52 @@ static bool has_provider(const char *driver)
 
 	snprintf(pattern, sizeof(pattern), "%s-rdmav*.so", driver);
 	any = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+	for (size_t i = 0; file && any && i < found.gl_pathc && !*loaded; i++) {
+		*loaded = is_loaded(found.gl_pathv[i]);
+		snprintf(file, size, "%s", found.gl_pathv[i]);
+	}
 	globfree(&found);
 	return any;
 }
 
-/* The length of the family's name: mlx5 of mlx5_0, rxe of rxe0. */
-static int family_length(const char *adapter)
+bool verbs_provider(const char *folder, const char *name, char *file, size_t size, bool *loaded)
 {
-	size_t n = strlen(adapter);
+	const char *ours = getenv("HCASIM_PROVIDER");
+	char driver[PATH_MAX];
 
-	while (n && isdigit((unsigned char)adapter[n - 1]))
-		n--;
-	return (int)(n && adapter[n - 1] == '_' ? n - 1 : n);
+	*loaded = false;
+	snprintf(driver, sizeof(driver), "%.3000s/lib%s", folder, name);
+	if (find_provider(driver, file, size, loaded))
+		return true;
+	snprintf(driver, sizeof(driver), "%.3000s/libibverbs/lib%s", folder, name);
+	if (find_provider(driver, file, size, loaded))
+		return true;
+	return ours && !strcmp(name, OWN) && find_provider(ours, file, size, loaded);
 }
 
-/* Adds FOLDER/libFAMILY for an adapter to a list of drivers, if it is there and not yet in the list. */
-static void add_provider(char *list, size_t size, const char *folder, const char *adapter)
+/* Adds FOLDER/libPROVIDER to a list of drivers, if it is there and not yet in the list. */
+static void add_provider(char *list, size_t size, const char *folder, const char *provider)
 {
 	const size_t used = strlen(list);
 	char driver[PATH_MAX];
 
-	snprintf(driver, sizeof(driver), "%.3000s/lib%.*s", folder, family_length(adapter), adapter);
-	if (!strstr(list, driver) && has_provider(driver))
+	snprintf(driver, sizeof(driver), "%.3000s/lib%s", folder, provider);
+	if (!strstr(list, driver) && find_provider(driver, NULL, 0, NULL))
 		snprintf(list + used, size - used, ":%s", driver);
 }
 
+/* Those of the machine's adapters. */
 static void add_providers(char *list, size_t size, const char *folder)
 {
-	char path[PATH_MAX];
-	struct dirent *entry;
-	DIR *adapters;
+	char path[PATH_MAX], provider[PROTO_NAME_MAX];
+	FILE *adapters;
 
-	snprintf(path, sizeof(path), "%.4000s/sysfs/class/infiniband", path_runtime());
-	adapters = opendir(path);
-	while (adapters && (entry = readdir(adapters)))
-		if (entry->d_name[0] != '.')
-			add_provider(list, size, folder, entry->d_name);
+	snprintf(path, sizeof(path), "%.4000s/" PROTO_PROVIDERS_NAME, path_runtime());
+	adapters = fopen(path, "re");
+	while (adapters && fscanf(adapters, "%*s %63s %*[^\n]", provider) == 1)
+		add_provider(list, size, folder, provider);
 	if (adapters)
-		closedir(adapters);
+		fclose(adapters);
 }
 
 /* Unless the user names drivers. A libhcasim in the folder of libibverbs takes precedence over that of this build. */
@@ -218,10 +231,10 @@ __attribute__((constructor)) static void name_providers(void)
 		return;
 	first = strcspn(drivers, ":");
 	if (first < strlen(OURS) || strncmp(drivers + first - strlen(OURS), OURS, strlen(OURS)) != 0 ||
-	    !verbs_folder(folder))
+	    !verbs_folder(dlsym(RTLD_NEXT, "ibv_get_device_list"), folder))
 		return;
 	snprintf(list, sizeof(list), "%.3000s" OURS, folder);
-	if (!has_provider(list))
+	if (!find_provider(list, NULL, 0, NULL))
 		snprintf(list, sizeof(list), "%.3000s", ours);
 	add_providers(list, sizeof(list), folder);
 	snprintf(installed, sizeof(installed), "%.4000s/libibverbs", folder);
