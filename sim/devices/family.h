@@ -20,6 +20,9 @@ struct drv_ops;
  */
 const struct drv_ops *device_family(const char *name);
 
+/* 0, or -EINVAL with a message: it lacks an operation or a format that it must have. */
+int device_family_check(const struct drv_ops *ops, char *err, size_t err_size);
+
 /*
  * The adapters of a machine: `hcas` is their number, all of `family`, or the family of each one, separated by commas.
  * Returns how many; 0: `err` says why not.

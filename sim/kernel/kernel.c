@@ -360,7 +360,7 @@ int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_
 {
 	if (f->cm)
 		return -ENODEV;
-	if (!f->ctx)
+	if (!f->ctx || !kdev_ops(f->dev)->mmap)
 		return -EINVAL;
 	return kdev_ops(f->dev)->mmap(f->ctx, offset, len, out);
 }

@@ -40,6 +40,8 @@ int verbs_create_cq(struct call *c, struct uobj *u, uint32_t cqe, uint32_t vecto
 	struct drv_cq *cq;
 	int ret;
 
+	if (!ops->create_cq)
+		return -EOPNOTSUPP;
 	ret = call_udata(c, &udata);
 	if (ret)
 		return ret;

@@ -49,6 +49,8 @@ int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, co
 	struct drv_qp *qp;
 	int ret;
 
+	if (!wq && !ops->create_qp)
+		return -EOPNOTSUPP;
 	ret = call_udata(c, &udata);
 	if (ret)
 		return ret;

@@ -140,6 +140,8 @@ int verbs_create_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *in
 	struct xrc_qp *x;
 	int ret;
 
+	if (!kdev_ops(d)->create_qp)
+		return -EOPNOTSUPP;
 	ret = call_udata(c, &udata);
 	if (ret)
 		return ret;

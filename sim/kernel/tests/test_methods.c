@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* A driver's method that takes an array of handles: which arrays there can be, and what its handler gets. */
+#include <sys/mman.h>
+
 #include "kernel/uverbs/ioctl.h"
 #include "harness.h"
 
@@ -73,9 +75,42 @@ static void array_of_handles(void)
 	file_close();
 }
 
+/* What a driver does not have fails with one errno, whichever way it is called. */
+static void what_a_driver_does_not_have(void)
+{
+	const struct drv_ops *native;
+	struct drv_ops without;
+
+	file_open();
+	CHECK_ERR(make_context(), 0);
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_channel(), 0);
+	CHECK_ERR(make_cq(8, -1), 0);
+	CHECK_ERR(make_qp(IB_UVERBS_QPT_RC), 0);
+	native = w.f->dev->drv.ops;
+	without = *native;
+	without.create_cq = NULL;
+	without.create_qp = NULL;
+	without.create_srq = NULL;
+	without.alloc_mw = NULL;
+	without.create_ah = NULL;
+	without.mmap = NULL;
+	w.f->dev->drv.ops = &without;
+	CHECK_ERR(make_qp(IB_UVERBS_QPT_RC), -EOPNOTSUPP);
+	CHECK_ERR(make_srq(8, 0), -EOPNOTSUPP);
+	CHECK_ERR(make_mw(1), -EOPNOTSUPP);
+	CHECK_ERR(make_ah((const uint8_t[16]){0}, 0), -EOPNOTSUPP);
+	CHECK_ERR(kernel_mmap(w.f, &w.task, 4096, PROT_READ, 0, &(struct drv_mmap){0}), -EINVAL);
+	CHECK_ERR(make_cq(8, -1), -EOPNOTSUPP);
+	w.f->dev->drv.ops = native;
+	CHECK_ERR(make_cq(8, -1), 0);
+	file_close();
+}
+
 void add_methods_suite(void)
 {
 	CU_pSuite s = CU_add_suite("methods of a driver", world_init, world_exit);
 
 	CU_add_test(s, "array of handles", array_of_handles);
+	CU_add_test(s, "what a driver does not have", what_a_driver_does_not_have);
 }

@@ -94,6 +94,16 @@ static bool driver_has(const struct drv_ops *ops, uint32_t command)
 		return ops->post_send;
 	case IB_USER_VERBS_CMD_REQ_NOTIFY_CQ:
 		return ops->req_notify_cq;
+	case IB_USER_VERBS_CMD_RESIZE_CQ:
+		return ops->resize_cq;
+	case EX(MODIFY_CQ):
+		return ops->moderate_cq;
+	case IB_USER_VERBS_CMD_REREG_MR:
+		return ops->rereg_mr;
+	case IB_USER_VERBS_CMD_ALLOC_MW:
+		return ops->alloc_mw;
+	case IB_USER_VERBS_CMD_CREATE_AH:
+		return ops->create_ah;
 	default:
 		return true;
 	}

@@ -233,6 +233,9 @@ STEP(destroy_srq, drv_srq, obj->pd->ctx->dev)
 STEP(destroy_ah, drv_ah, obj->pd->ctx->dev)
 STEP(destroy_flow, drv_flow, obj->dev)
 
+/* An operation that the family does not have stays NULL. */
+#define WATCH(op) (w->ops.op = ops->op ? op : NULL)
+
 const struct drv_ops *crash_watch(struct server *s, const struct drv_ops *ops)
 {
 	struct watched *w = watched;
@@ -242,15 +245,15 @@ const struct drv_ops *crash_watch(struct server *s, const struct drv_ops *ops)
 		w++;
 	w->real = ops;
 	w->ops = *ops;
-	w->ops.create_cq = create_cq;
-	w->ops.resize_cq = resize_cq;
-	w->ops.destroy_cq = destroy_cq;
-	w->ops.create_qp = create_qp;
-	w->ops.destroy_qp = destroy_qp;
-	w->ops.dereg_mr = dereg_mr;
-	w->ops.dealloc_mw = dealloc_mw;
-	w->ops.destroy_srq = destroy_srq;
-	w->ops.destroy_ah = destroy_ah;
-	w->ops.destroy_flow = destroy_flow;
+	WATCH(create_cq);
+	WATCH(resize_cq);
+	WATCH(destroy_cq);
+	WATCH(create_qp);
+	WATCH(destroy_qp);
+	WATCH(dereg_mr);
+	WATCH(dealloc_mw);
+	WATCH(destroy_srq);
+	WATCH(destroy_ah);
+	WATCH(destroy_flow);
 	return &w->ops;
 }

@@ -367,6 +367,19 @@ static int start_kernel(struct server *s, const struct options *o)
 	return s->kernel ? 0 : -1;
 }
 
+static int check_families(const struct options *o)
+{
+	char err[256];
+
+	for (unsigned int i = 0; i < o->hcas; i++) {
+		if (device_family_check(o->family[i], err, sizeof(err))) {
+			fprintf(stderr, "hcasim-device: %s\n", err);
+			return -1;
+		}
+	}
+	return 0;
+}
+
 /* The exit status if it fails, else EXIT_SUCCESS. */
 static int start(struct server *s, const struct options *o)
 {
@@ -382,7 +395,7 @@ static int start(struct server *s, const struct options *o)
 		fail("cannot make", "epoll");
 		return EXIT_FAILURE;
 	}
-	if (start_machine(s, o)) /* by profile, engine, trace, record and faults */
+	if (check_families(o) || start_machine(s, o)) /* by profile, engine, trace, record and faults */
 		return EXIT_WRONG;
 	if (start_kernel(s, o) || make_devices(s->kernel, o->runtime, o->hcas) || name_providers(s, o))
 		return EXIT_FAILURE;

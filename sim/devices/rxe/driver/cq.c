@@ -152,11 +152,6 @@ int rxe_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	return 0;
 }
 
-int rxe_moderate_cq(struct drv_cq *cq, uint16_t count, uint16_t us)
-{
-	return -EOPNOTSUPP;
-}
-
 void rxe_completion(struct drv_cq *base)
 {
 	struct rxe_cq *cq = rxe_cq(base);

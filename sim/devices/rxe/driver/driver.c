@@ -187,7 +187,6 @@ const struct drv_ops rxe_drv_ops = {
 	.dealloc_mw = common_dealloc_mw,
 	.create_cq = rxe_create_cq,
 	.resize_cq = rxe_resize_cq,
-	.moderate_cq = rxe_moderate_cq,
 	.req_notify_cq = rxe_req_notify_cq,
 	.destroy_cq = rxe_destroy_cq,
 	.create_srq = rxe_create_srq,

@@ -104,7 +104,6 @@ void rxe_dealloc_ucontext(struct drv_ucontext *ctx);
 void rxe_completion(struct drv_cq *cq);
 int rxe_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
 int rxe_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
-int rxe_moderate_cq(struct drv_cq *cq, uint16_t count, uint16_t us);
 int rxe_req_notify_cq(struct drv_cq *cq, bool solicited);
 int rxe_destroy_cq(struct drv_cq *cq);
 
