@@ -192,6 +192,8 @@ struct hca_seen {
 		index; /* its ring index; DOORBELL: that of the first one pushed, or after the last one posted */
 	bool later;    /* PACKETISE: a further packet of it */
 	bool pushed;     /* DOORBELL: the work request came with it (BlueFlame) */
+	bool ahead;      /* DOORBELL: its own index, `rung`, is ahead of its record's, which is `index` */
+	uint16_t rung;   /* what is between them waits for another doorbell */
 	bool of_packet;  /* of an outgoing packet: */
 	uint32_t psn;    /* its PSN */
 	uint64_t number; /* RX: of the frame */
@@ -250,6 +252,8 @@ struct hca_ops {
 	/* `stage` has new work. May be called when it has none. */
 	void (*stage_ready)(void *host, enum hca_stage stage);
 	void (*dma)(void *host, struct hca_dma *dma);
+	/* Reads host memory at once, in no time: 0 or -EFAULT. NULL: doorbell records of send queues are not looked at. */
+	int (*peek)(void *host, uint32_t pasid, uint64_t addr, void *buf, uint32_t len);
 	/* A frame is sent. Passes ownership. */
 	void (*tx)(void *host, uint8_t port, struct hca_packet *pkt);
 	/* MSI-X `vector` is raised, ordered after all DMA writes issued so far. */

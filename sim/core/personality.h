@@ -246,6 +246,7 @@ struct hca_personality {
 	uint8_t rq_index_bits, ci_bits; /* without effect if `shared` */
 	struct hca_shared_indices shared;
 	uint16_t (*sq_record_pi)(const void *record); /* in basic blocks */
+	bool sq_record_rules; /* a doorbell executes nothing that the record does not cover; else records are a spare */
 	uint32_t (*rq_record_pi)(const void *record);
 	uint32_t (*srq_record_pi)(const void *record);
 	void (*decode_cq_record)(const void *record, struct hca_cq_record *out);

@@ -119,6 +119,23 @@ def test_vlan_stripping(machine, release):
     assert result.status == 0, result.output
 
 
+def hcasim(*words):
+    command = [BUILD / "bin/hcasim", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_doorbell_ahead_of_its_record(tmp_path):
+    """Two doorbells and two pushes whose record does not cover them: nothing is executed, and the trace says why."""
+    machine = Machine(hcas=2, options=["--device", "mlx5", "--trace", tmp_path], system=False)
+    result = machine.run(BUILD / "bin/hcasim-doorbell-record")
+    assert result.status == 0, result.output
+    qpn = int(re.search(r"QP (\d+)", result.output)[1])
+    stat = json.loads(hcasim("stat", "--json", tmp_path))
+    row = {"qpn": qpn, "count": 4, "doorbell": 3, "record": 2}
+    assert stat["adapters"][DEVICES[0]]["doorbells_ahead"] == [row]
+    assert re.search(rf"ahead of its record .*\n +QP {qpn} +4 +3 +2\n", hcasim("stat", tmp_path))
+
+
 def test_frames_as_dpdk_sends_them(machine, release):
     """Headers inside the Ethernet segment, one checksum alone; headers, hash and tag in CQEs."""
     result = own_program(machine, release, {}, "hcasim-ethernet")

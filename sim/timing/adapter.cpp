@@ -121,6 +121,7 @@ void Adapter::build_root(const AdapterContext &ctx)
 
 	if (ctx.parts)
 		root_ = ctx.parts->root(index_);
+	own_root_ = !root_;
 	if (root_)
 		return;
 	auto root = std::make_unique<RootPort>(name.c_str(), ctx.profile, ctx.pcie, ctx.host, ctx.host_ctx,
@@ -210,6 +211,14 @@ void Adapter::translate(hca_dma *dma)
 		contexts_->translation()->dma(dma);
 	else
 		endpoint_->dma(dma);
+}
+
+/* A root port of others has memory of its own. */
+int Adapter::peek(uint32_t pasid, uint64_t addr, void *buf, uint32_t len)
+{
+	const hca_dma_seg seg = {addr, len, 0};
+
+	return own_root_ ? host_->mem_read(host_ctx_, pasid, &seg, 1, buf) : -EFAULT;
 }
 
 /* Behind the writes that it is for. */
@@ -321,6 +330,9 @@ const hca_ops &Adapter::callbacks()
 			static_cast<Adapter *>(host)->stage_ready(s);
 		};
 		ops.dma = [](void *host, hca_dma *dma) { static_cast<Adapter *>(host)->dma(dma); };
+		ops.peek = [](void *host, uint32_t pasid, uint64_t addr, void *buf, uint32_t len) {
+			return static_cast<Adapter *>(host)->peek(pasid, addr, buf, len);
+		};
 		ops.tx = [](void *host, uint8_t, hca_packet *pkt) {
 			static_cast<Adapter *>(host)->send(pkt);
 		};

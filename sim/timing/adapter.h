@@ -62,6 +62,7 @@ class Adapter : public StageHost, public DmaPort
 	std::unique_ptr<Endpoint> endpoint_; /* NULL: a device of others has its place */
 	std::unique_ptr<PciePort> device_;
 	std::unique_ptr<PcieHost> root_;
+	bool own_root_ = false;
 	RootPort *late_ = nullptr; /* it may have completions that come late; NULL: it has none */
 	std::unique_ptr<Port> port_;
 	std::unique_ptr<Contexts> contexts_;
@@ -80,6 +81,7 @@ class Adapter : public StageHost, public DmaPort
 	void interrupt(unsigned int vector) override;
 	void start_dma(hca_dma *dma);
 	void translate(hca_dma *dma);
+	int peek(uint32_t pasid, uint64_t addr, void *buf, uint32_t len);
 	void msix(unsigned int vector);
 	void set_timer(hca_ps deadline);
 	void dma(hca_dma *dma);

@@ -79,6 +79,8 @@ void trace_step(struct trace *t, const struct trace_step *s)
 		fprintf(f, ",\"blocks\":%u", s->seen.blocks);
 	if (s->store)
 		fprintf(f, ",\"store\":%llu", (unsigned long long)s->store);
+	if (s->seen.ahead)
+		fprintf(f, ",\"doorbell\":%u", s->seen.rung);
 	if (s->seen.pushed)
 		fputs(",\"pushed\":true", f);
 	if (s->seen.of_packet)

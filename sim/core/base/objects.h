@@ -422,9 +422,7 @@ struct qp {
 	struct cq *send_cq, *recv_cq;
 	struct srq *srq;
 	bool last_wqe_told;
-	uint64_t last_bf;
-	uint16_t decoded; /* ring index behind the last WQE of the send queue that was decoded */
-	bool db_lost;
+	uint16_t decoded;        /* ring index behind the last WQE of the send queue that was decoded */
 	struct timer sq_timer;   /* state of the send engine */
 	struct node results;     /* send/result.c: with result_inline */
 	struct comp_cntrs *comp; /* queues/comp_cntr.c; NULL: it has no completion counter */
@@ -516,6 +514,8 @@ struct hca {
 	struct { /* doorbell FIFO */
 		struct db_entry *slot;
 		uint32_t depth, head, count;
+		bool ahead; /* of the last one, for observers: its index `rung` is ahead of its record's */
+		uint16_t rung, record;
 	} db;
 	struct bf_buf **bf; /* uar.pages * uar.bf_bufs of the personality, allocated on first use */
 	struct node recover_qp, recover_cq;

@@ -72,6 +72,16 @@ void see_before(const struct hca *hca, enum hca_stage stage, struct hca_seen *s)
 		s->qpn = node_entry(hca->cpl_qps.next, struct qp, on_cpl)->qpn;
 }
 
+static void see_record(const struct hca *hca, struct hca_seen *s)
+{
+	if (!s->of_wqe || !hca->db.ahead)
+		return;
+	s->ahead = true;
+	s->pushed = false; /* the WQE will be read */
+	s->index = hca->db.record;
+	s->rung = hca->db.rung;
+}
+
 /* The step has made a packet. */
 static void see_made(const struct hca *hca, struct hca_seen *s)
 {
@@ -104,6 +114,8 @@ void observe_step(struct hca *hca, enum hca_stage stage)
 		see_made(hca, &seen);
 	if (stage == HCA_STAGE_FETCH)
 		see_fetched(hca, &seen);
+	if (stage == HCA_STAGE_DOORBELL)
+		see_record(hca, &seen);
 	hca->ops.saw_step(hca->host, stage, &seen);
 }
 

@@ -136,6 +136,16 @@ def refusals(trace, hca):
     ]
 
 
+def ahead(trace, hca):
+    """Doorbells ahead of their record, by QP: how many, and both indices of the last one."""
+    table = {}
+    for step in trace.steps:
+        if step.hca == hca and hasattr(step, "doorbell"):
+            count = table[step.qpn]["count"] + 1 if step.qpn in table else 1
+            table[step.qpn] = {"count": count, "doorbell": step.doorbell, "record": step.index}
+    return [{"qpn": qpn, **table[qpn]} for qpn in sorted(table)]
+
+
 def adapter(trace, hca, works, active):
     steps = defaultdict(list)
     for step in trace.steps:
@@ -149,6 +159,7 @@ def adapter(trace, hca, works, active):
         },
         "stalls": stalls_of(trace, hca, works, active),
         "caches": caches(trace, hca),
+        "doorbells_ahead": ahead(trace, hca),
         "refused": refusals(trace, hca),
     }
 
@@ -191,6 +202,11 @@ def print_adapter(name, entry, length):
         rate = 100 * row["misses"] / (row["hits"] + row["misses"])
         mean = f"{row['miss_ps'] / row['misses'] / 1e3:.1f}" if row["misses"] else "-"
         print(f"  {name:20}{row['hits']:9}{row['misses']:12}{rate:12.1f}%{mean:>12}")
+    if entry["doorbells_ahead"]:
+        print(f"  {'ahead of its record':20}{'times':>9}{'doorbell':>12}{'record':>13}  (the last one)")
+    for row in entry["doorbells_ahead"]:
+        where = f"QP {row['qpn']}"
+        print(f"  {where:20}{row['count']:9}{row['doorbell']:12}{row['record']:13}")
     if entry["refused"]:
         print(f"  {'refused packets':20}{'times':>9}  answer")
     for row in entry["refused"]:

@@ -18,7 +18,7 @@ EVENTS = {
     "step": (
         {"end": NUMBER, "hca": NAME, "stage": NAME, "bytes": NUMBER, "items": NUMBER},
         {"qpn": NUMBER, "index": NUMBER, "blocks": NUMBER, "store": NUMBER}
-        | {"pushed": FLAG, "psn": NUMBER, "frame": NUMBER},
+        | {"pushed": FLAG, "doorbell": NUMBER, "psn": NUMBER, "frame": NUMBER},
     ),
     "stall": (
         {"end": NUMBER, "hca": NAME, "where": NAME, "cause": NAME},

@@ -208,6 +208,74 @@ static void poisoned(void)
 	pair_free(&p);
 }
 
+static void ring_with_record(struct fixture_qp *qp, uint16_t record)
+{
+	qp->rec->sq_pi = htobe32(record);
+	fixture_ring(qp);
+	fixture_run(qp->fixture);
+}
+
+/* A family whose records rule: a doorbell executes what its record covers, and the rest waits for another doorbell. */
+static void record_rules(void)
+{
+	struct hca_personality pers = tiny_personality;
+	struct pair p;
+	uint16_t a, b;
+
+	pers.sq_record_rules = true;
+	pair_new_family(&p, &pers, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	a = put_inline(&p, 16);
+	b = put_inline(&p, 16);
+	ring_with_record(p.qp[0], 0);
+	fixture_expect_none(p.scq[0]);
+	ring_with_record(p.qp[0], b);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, a);
+	p.qp[0]->rec->sq_pi = htobe32(p.qp[0]->pi); /* alone it starts nothing */
+	fixture_run(p.fixture);
+	fixture_expect_none(p.scq[0]);
+	ring_with_record(p.qp[0], p.qp[0]->pi);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, b);
+	/* Nor does the doorbell execute more than it says itself. */
+	a = put_inline(&p, 16);
+	b = put_inline(&p, 16);
+	fixture_ring_at(p.qp[0], b);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, a);
+	fixture_expect_none(p.scq[0]);
+	pair_free(&p);
+}
+
+/* The same for BlueFlame; and a record that cannot be read limits nothing. */
+static void record_rules_pushes(void)
+{
+	struct hca_personality pers = tiny_personality;
+	struct hca_counters c;
+	struct pair p;
+	uint16_t a;
+
+	pers.sq_record_rules = true;
+	pair_new_family(&p, &pers, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	a = put_inline(&p, 100);
+	p.qp[0]->rec->sq_pi = htobe32(a);
+	push(&p, 0, a, 0, 176, 8);
+	fixture_run(p.fixture);
+	fixture_expect_none(p.scq[0]);
+	hca_counters(p.fixture->hca[0], &c);
+	CU_ASSERT_EQUAL(c.bf_pushes, 1);
+	ring_with_record(p.qp[0], p.qp[0]->pi);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, a);
+	p.fixture->dma = forbid_wqe_reads;
+	push(&p, 0, put_inline(&p, 100), 0, 176, 8);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	p.fixture->dma = NULL;
+	put_inline(&p, 16);
+	untimed_mem_close(p.fixture->u, p.qp[0]->rec);
+	ring_with_record(p.qp[0], 0);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	pair_free(&p);
+}
+
 /* Posts some WQEs with several doorbells, and lets the adapter work in between. Returns how many. */
 static unsigned int post_some(struct pair *p, uint16_t *index)
 {
@@ -288,6 +356,8 @@ const struct test doorbell_tests[] = {
 	{"nonsense", nonsense},
 	{"FIFO overflow", overflow},
 	{"poisoned", poisoned},
+	{"record rules", record_rules},
+	{"record rules pushes", record_rules_pushes},
 	{"several reads", several_reads},
 	{"registers", registers},
 	{NULL, NULL},

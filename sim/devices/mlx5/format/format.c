@@ -314,6 +314,7 @@ const struct hca_personality mlx5_personality = {
 	.encode_eqe = common_encode_eqe,
 	.resized_cq_index = resized_cq_index,
 	.sq_record_pi = sq_record_pi,
+	.sq_record_rules = true,
 	.rq_record_pi = rq_record_pi,
 	.srq_record_pi = srq_record_pi,
 	.decode_cq_record = decode_cq_record,
