@@ -233,6 +233,7 @@ static void address_of(const Top &top, hca_wr &wr)
 	wr.ud.av.sl = top.ud_sl();
 	wr.ud.av.port = top.ud_port();
 	wr.ud.av.flow_label = top.ud_flow_label();
+	wr.ud.sport = (uint16_t)top.ud_reserved();
 }
 
 static void window_of(const Top &top, hca_wr &wr)
@@ -338,6 +339,7 @@ static void put_segments(Top &top, const hca_wr &wr)
 	top.dec_ud_sl(wr.ud.av.sl);
 	top.dec_ud_port(wr.ud.av.port);
 	top.dec_ud_flow_label(wr.ud.av.flow_label);
+	top.dec_ud_reserved(wr.ud.sport);
 	top.dec_bind_mw_rkey(wr.bind.mw_rkey);
 	top.dec_bind_new_rkey(wr.bind.new_rkey);
 	top.dec_bind_lkey(wr.bind.lkey);

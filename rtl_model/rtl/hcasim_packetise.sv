@@ -121,6 +121,11 @@ module hcasim_packetise (
   assign label  = ud_i.flow_label[19:0] != '0 ? ud_i.flow_label[19:0] : mix[19:0] ^ mix[39:20] ^ 20'(mix[47:40]);
   assign spread = label[13:0] ^ 14'(label[19:14]);
 
+  // The address vector of another family's decoder may have it, in a field that is 0 in native WQEs.
+  logic [15:0] sport;
+
+  assign sport = ud_i.reserved[15:0] != '0 ? ud_i.reserved[15:0] : {2'b11, spread};
+
   always_comb begin
     packet_o = '0;
     if (valid_i || look_i) begin
@@ -132,7 +137,7 @@ module hcasim_packetise (
       packet_o.traffic_class = ud ? ud_i.traffic_class : qp_i.traffic_class;
       packet_o.hop_limit     = ud ? ud_i.hop_limit : qp_i.hop_limit;
       packet_o.flow_label    = ud ? ud_i.flow_label[19:0] : qp_i.flow_label;
-      packet_o.sport         = ud ? {2'b11, spread} : qp_i.udp_sport;
+      packet_o.sport         = ud ? sport : qp_i.udp_sport;
       packet_o.dqpn          = ud ? ud_i.qpn[23:0] : qp_i.dest_qpn;
       packet_o.psn           = psn_i + number;
       packet_o.se            = last && wr_i.solicited && op_info.comp;

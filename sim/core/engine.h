@@ -310,7 +310,7 @@ extern const struct engine_ops c_engine; /* sim/core/requester */
 /* ---- An engine in a shared library ---- */
 
 /* Increased with every change of this header and of the headers that it includes. */
-#define ENGINE_ABI 13
+#define ENGINE_ABI 14
 
 struct engine_plugin {
 	uint32_t abi;      /* ENGINE_ABI */

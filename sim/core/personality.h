@@ -56,6 +56,7 @@ struct hca_wr {
 	struct {
 		struct hca_av av;
 		uint32_t qpn, qkey;
+		uint16_t sport; /* UDP source port; 0: the engine chooses it */
 	} ud;
 	struct hca_bind {
 		uint32_t mw_rkey, new_rkey, lkey, access;

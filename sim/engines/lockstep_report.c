@@ -141,7 +141,8 @@ static void print_decoded(FILE *f, const struct hca_wr *wr)
 		hcasim_wqe_op_name(wr->op), wr->flags, wr->num_bb, wr->length, wr->remote_addr, wr->rkey,
 		wr->imm, wr->inv_rkey);
 	if (wr->ud.qpn)
-		fprintf(f, "    destination QP %u, qkey 0x%x\n", wr->ud.qpn, wr->ud.qkey);
+		fprintf(f, "    destination QP %u, qkey 0x%x, UDP port %u\n", wr->ud.qpn, wr->ud.qkey,
+			wr->ud.sport);
 	for (i = 0; i < wr->num_sge; i++)
 		fprintf(f, "    sge %u: 0x%" PRIx64 ", %u bytes, lkey 0x%x\n", i, wr->sge[i].addr,
 			wr->sge[i].length, wr->sge[i].lkey);

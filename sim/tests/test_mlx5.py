@@ -9,6 +9,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import UDP
+from scapy.layers.l2 import Ether  # noqa: F401  (PcapReader finds the layers)
+from scapy.utils import PcapReader
 
 from conftest import BUILD, HERE, NEWER, NIGHTLY, PYTHON, RDMA_CORE_BUILD, TOP, Machine, free_port
 from device_process import find_device
@@ -71,6 +74,19 @@ def test_connected(machine, transport, size, flags):
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 def test_datagram(machine, flags):
     pingpong(machine, "ud", "-c", "-s", 1000, *flags)
+
+
+def test_source_port_of_an_address_handle(tmp_path):
+    """libmlx5 chooses it, at random without a flow label, and it is that of the packets."""
+    machine = Machine(hcas=2, options=["--device", "mlx5", "--trace", tmp_path], system=False)
+    result = machine.run(BUILD / "bin/hcasim-datagram")
+    assert result.status == 0, result.output
+    wqes = map(json.loads, (tmp_path / "wqe.log").read_text().splitlines())
+    # the field is 14 bytes behind the control segment, which has 16
+    wanted = [int(wqe["raw"][60:64], 16) for wqe in wqes if "dest_qpn" in wqe]
+    with PcapReader(str(tmp_path / "wire.pcap")) as reader:
+        ports = [frame[UDP].sport for frame in reader if UDP in frame]
+    assert len(wanted) == 2 and ports == wanted
 
 
 @pytest.mark.parametrize("flags", [[], ["-e"], ["-q", 1]])

@@ -62,6 +62,8 @@ static void operands(FILE *f, const struct hca_wr *wr)
 		fprintf(f, ",\"inv_rkey\":\"0x%x\"", wr->inv_rkey);
 	if (wr->ud.qpn)
 		fprintf(f, ",\"dest_qpn\":%u,\"qkey\":\"0x%x\"", wr->ud.qpn, wr->ud.qkey);
+	if (wr->ud.sport)
+		fprintf(f, ",\"udp_sport\":%u", wr->ud.sport);
 }
 
 void trace_wqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t qpn, const struct hca_wr *wr,

@@ -138,6 +138,14 @@ static uint8_t opcode_of(const struct sq *sq, const struct wqe *w, uint32_t pkt)
 	return base | (pkt == w->npsn - 1 ? m->last : m->middle);
 }
 
+/* That of a connected QP's path, or of the address vector. */
+static uint16_t sport_of(const struct sq *sq, const struct hca_wr *wr)
+{
+	if (sq->c.type != HCASIM_QPT_UD)
+		return sq->c.udp_sport;
+	return wr->ud.sport ? wr->ud.sport : packet_sport(wr->ud.av.flow_label, sq->qpn, wr->ud.qpn);
+}
+
 static void spec_of(const struct sq *sq, const struct wqe *w, struct pkt_spec *s)
 {
 	uint32_t pkt = sq->cur_pkt;
@@ -151,7 +159,7 @@ static void spec_of(const struct sq *sq, const struct wqe *w, struct pkt_spec *s
 		.opcode = opcode_of(sq, w, pkt),
 		.port = sq->c.port,
 		.av = ud ? &wr->ud.av : &sq->c.av,
-		.sport = ud ? packet_sport(wr->ud.av.flow_label, sq->qpn, wr->ud.qpn) : sq->c.udp_sport,
+		.sport = sport_of(sq, wr),
 		.dqpn = ud ? wr->ud.qpn : sq->c.dest_qpn,
 		.psn = psn_add(w->first_psn, pkt),
 		.qkey = ud && wr->ud.qkey >> 31 ? sq->c.qkey : wr->ud.qkey,

@@ -202,6 +202,7 @@ static void test_datagram(void)
 	struct hcasim_mlx5_seg_dgram seg = {.qkey = htobe32(0x11223344),
 					    .dqp = htobe32(0x80000000u | 0x123456),
 					    .stat_rate_sl = 5 << 1,
+					    .udp_sport = htobe16(0xc123),
 					    .rmac = {1, 2, 3, 4, 5, 6},
 					    .tclass = 7,
 					    .hop_limit = 8,
@@ -216,6 +217,7 @@ static void test_datagram(void)
 	CU_ASSERT_EQUAL(w.wr.num_bb, 2);
 	CU_ASSERT_EQUAL(w.wr.ud.qpn, 0x123456);
 	CU_ASSERT_EQUAL(w.wr.ud.qkey, 0x11223344);
+	CU_ASSERT_EQUAL(w.wr.ud.sport, 0xc123);
 	CU_ASSERT_EQUAL(w.wr.ud.av.sl, 5);
 	CU_ASSERT_EQUAL(w.wr.ud.av.sgid_index, 9);
 	CU_ASSERT_EQUAL(w.wr.ud.av.flow_label, 0xfedcb);

@@ -37,6 +37,7 @@ static uint8_t seg_dgram(struct mlx5_cursor *cur, struct hca_wr *wr)
 		return HCASIM_VENDOR_ERR_BAD_SEGMENT;
 	wr->ud.qpn = GET(SEG_DGRAM_DQPN, be32toh(seg.dqp));
 	wr->ud.qkey = be32toh(seg.qkey);
+	wr->ud.sport = be16toh(seg.udp_sport);
 	memcpy(av->dgid, seg.rgid, sizeof(av->dgid));
 	memcpy(av->dmac, seg.rmac, sizeof(av->dmac));
 	av->sl = (uint8_t)GET(SEG_DGRAM_ETH_PRIO, seg.stat_rate_sl);
