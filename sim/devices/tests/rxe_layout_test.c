@@ -99,8 +99,9 @@ static void test_write_with_two_sges(void)
 					.opcode = HCASIM_IBV_WR_RDMA_WRITE_WITH_IMM,
 					.send_flags = HCASIM_SEND_SIGNALED | HCASIM_SEND_SOLICITED,
 					.ex.imm_data = 0x44332211,
-					.wr.rdma = {.remote_addr = 0x7000, .rkey = 0x99}},
-				 .dma = {.length = 30, .num_sge = 2}}};
+					.wr.rdma = {.rkey = 0x99}},
+				 .iova = 0x7000,
+				 .dma = {.length = 30, .resid = 30, .num_sge = 2}}};
 	struct hca_wr wr;
 
 	w.send.dma.sge[0] = (struct rxe_sge){0x1000, 10, 5};
@@ -120,7 +121,8 @@ static void test_write_with_two_sges(void)
 
 static void test_atomic_write_has_its_value(void)
 {
-	union room w = {.send = {.wr = {.opcode = HCASIM_IBV_WR_ATOMIC_WRITE}, .dma = {.length = 8}}};
+	union room w = {.send = {.wr = {.opcode = HCASIM_IBV_WR_ATOMIC_WRITE},
+				 .dma = {.length = 8, .resid = 8, .sge_offset = 4}}};
 	struct hca_wr wr;
 
 	memset(w.send.dma.inline_data, 0xa5, 8);
@@ -144,31 +146,73 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(rxe_personality.wqe_size(&w), 0);
 	w.send.dma.num_sge = 0;
 	w.send.wr.send_flags = HCASIM_SEND_INLINE;
-	w.send.dma.length = HCASIM_RXE_ELEMENT;
+	w.send.dma.resid = HCASIM_RXE_ELEMENT;
 	CU_ASSERT_EQUAL(rxe_personality.wqe_size(&w), 0);
 }
 
-/* librxe's length and its SGEs come from one program: if they differ, neither is taken for the message. */
-static void test_length_of_another_message(void)
+/* As copy_data() of Linux: `resid` bytes from `cur_sge` and `sge_offset` on, whatever `length` says. */
+static void test_place_in_the_list(void)
 {
-	union room w = {.send = {.wr = {.opcode = HCASIM_IBV_WR_SEND}, .dma = {.length = 10, .num_sge = 1}}};
+	union room w = {
+		.send = {.wr = {.opcode = HCASIM_IBV_WR_SEND},
+			 .dma = {.length = 30, .resid = 12, .cur_sge = 1, .num_sge = 3, .sge_offset = 4}}};
 	struct hca_wr wr;
 
 	w.send.dma.sge[0] = (struct rxe_sge){0x1000, 10, 5};
+	w.send.dma.sge[1] = (struct rxe_sge){0x2000, 10, 6};
+	w.send.dma.sge[2] = (struct rxe_sge){0x3000, 10, 7};
 	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), 0);
-	w.send.dma.length = 11;
+	CU_ASSERT_EQUAL(wr.length, 12);
+	CU_ASSERT_EQUAL(wr.sge[0].length, 0);
+	CU_ASSERT_EQUAL(wr.sge[1].addr, 0x2004);
+	CU_ASSERT_EQUAL(wr.sge[1].length, 6);
+	CU_ASSERT_EQUAL(wr.sge[2].addr, 0x3000);
+	CU_ASSERT_EQUAL(wr.sge[2].length, 6);
+	w.send.dma.resid = 17; /* the list has 16 from there on */
 	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), HCASIM_VENDOR_ERR_BAD_SIZE);
 	CU_ASSERT_EQUAL(status, HCASIM_CQE_STATUS_LOC_QP_OP_ERR);
-	w.send.dma.length = 9;
+	w.send.dma.resid = 10;
+	w.send.dma.sge_offset = 100; /* behind that SGE: the next one from its beginning */
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), 0);
+	CU_ASSERT_EQUAL(wr.sge[1].length, 0);
+	CU_ASSERT_EQUAL(wr.sge[2].length, 10);
+	w.send.dma.cur_sge = 3;
 	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), HCASIM_VENDOR_ERR_BAD_SIZE);
-	w.send.dma.num_sge = 0; /* inline data without the flag */
-	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), HCASIM_VENDOR_ERR_BAD_SIZE);
+}
+
+static void test_place_in_inline_data(void)
+{
+	union room w = {.send = {.wr = {.opcode = HCASIM_IBV_WR_SEND, .send_flags = HCASIM_SEND_INLINE},
+				 .dma = {.length = 30, .resid = 12, .sge_offset = 4}}};
+	struct hca_wr wr;
+
+	CU_ASSERT_EQUAL(rxe_personality.wqe_size(&w), sizeof(struct rxe_send_wqe) + 16);
+	w.send.dma.inline_data[4] = 0x5a;
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), 0);
+	CU_ASSERT_EQUAL(wr.length, 12);
+	CU_ASSERT_EQUAL(wr.inline_data[0], 0x5a);
+	CU_ASSERT_EQUAL(rxe_personality.decode_wqe(&w, sizeof(struct rxe_send_wqe) + 15, HCASIM_QPT_RC, 17, 3,
+						   &wr, sges, HCASIM_RXE_MAX_SGE, &status),
+			HCASIM_VENDOR_ERR_BAD_SIZE);
+}
+
+/* More than 32 bits say: the length of the whole list, which no message has. */
+static void test_list_of_4_gib(void)
+{
+	union room w = {.send = {.wr = {.opcode = HCASIM_IBV_WR_SEND},
+				 .dma = {.length = 8, .resid = 8, .num_sge = 2}}};
+	struct hca_wr wr;
+
+	w.send.dma.sge[0] = (struct rxe_sge){0x1000, 0xffffffff, 5};
+	w.send.dma.sge[1] = (struct rxe_sge){0x2000, 9, 6};
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), 0);
+	CU_ASSERT_EQUAL(wr.length, 0x100000008);
 }
 
 static void test_inline_flag_without_inline_data(void)
 {
 	union room w = {.send = {.wr = {.opcode = HCASIM_IBV_WR_RDMA_READ, .send_flags = HCASIM_SEND_INLINE},
-				 .dma = {.length = 10, .num_sge = 1}}};
+				 .dma = {.length = 10, .resid = 10, .num_sge = 1}}};
 	struct hca_wr wr;
 
 	w.send.dma.sge[0] = (struct rxe_sge){0x1000, 10, 5};
@@ -176,7 +220,7 @@ static void test_inline_flag_without_inline_data(void)
 	CU_ASSERT_EQUAL(wr.flags & HCA_WR_INLINE, 0);
 	CU_ASSERT_EQUAL(wr.num_sge, 1);
 	w.send.wr.opcode = HCASIM_IBV_WR_FLUSH;
-	w.send.dma.length = 1 << 20; /* a range, not bytes of the WQE */
+	w.send.dma.resid = 1 << 20; /* a range, not bytes of the WQE */
 	w.send.dma.num_sge = 0;
 	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), 0);
 	CU_ASSERT_EQUAL(wr.flush.length, 1 << 20);
@@ -184,13 +228,18 @@ static void test_inline_flag_without_inline_data(void)
 
 static void test_receive(void)
 {
-	union room w = {.recv = {.wr_id = 42, .dma = {.num_sge = 1}}};
+	union room w = {.recv = {.wr_id = 42, .dma = {.resid = 64, .num_sge = 1}}};
 	struct hca_rwr wr;
 
 	w.recv.dma.sge[0] = (struct rxe_sge){0x3000, 64, 7};
 	CU_ASSERT_EQUAL(rxe_personality.decode_rqe(&w, sizeof(w), 9, &wr, sges, HCASIM_RXE_MAX_SGE), 0);
 	CU_ASSERT_EQUAL(wr.id, 42);
 	CU_ASSERT_EQUAL(wr.length, 64);
+	w.recv.dma.resid = 50;
+	w.recv.dma.sge_offset = 24;
+	CU_ASSERT_EQUAL(rxe_personality.decode_rqe(&w, sizeof(w), 9, &wr, sges, HCASIM_RXE_MAX_SGE), 0);
+	CU_ASSERT_EQUAL(wr.length, 40);
+	CU_ASSERT_EQUAL(wr.sge[0].addr, 0x3018);
 	w.recv.dma.num_sge = HCASIM_RXE_MAX_SGE + 1;
 	CU_ASSERT_EQUAL(rxe_personality.decode_rqe(&w, sizeof(w), 9, &wr, sges, HCASIM_RXE_MAX_SGE),
 			HCASIM_VENDOR_ERR_BAD_RQE);
@@ -289,7 +338,9 @@ int main(void)
 	CU_add_test(suite, "write", test_write_with_two_sges);
 	CU_add_test(suite, "atomic write", test_atomic_write_has_its_value);
 	CU_add_test(suite, "refused", test_refused);
-	CU_add_test(suite, "length", test_length_of_another_message);
+	CU_add_test(suite, "place in the list", test_place_in_the_list);
+	CU_add_test(suite, "place in inline data", test_place_in_inline_data);
+	CU_add_test(suite, "list of 4 GiB", test_list_of_4_gib);
 	CU_add_test(suite, "inline flag", test_inline_flag_without_inline_data);
 	CU_add_test(suite, "receive", test_receive);
 	CU_add_test(suite, "completion", test_completion);

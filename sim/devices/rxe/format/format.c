@@ -37,10 +37,16 @@ static bool is_inline(const struct hcasim_rxe_send_wqe *w)
 	}
 }
 
+/* Of inline data; that of ATOMIC WRITE has one place. */
+static uint32_t inline_offset(const struct hcasim_rxe_send_wqe *w)
+{
+	return le32toh(w->opcode) == HCASIM_IBV_WR_ATOMIC_WRITE ? 0 : le32toh(w->dma_sge_offset);
+}
+
 static uint32_t wqe_size(const void *head)
 {
 	const struct hcasim_rxe_send_wqe *w = head;
-	uint64_t data = is_inline(w) ? le32toh(w->dma_length)
+	uint64_t data = is_inline(w) ? inline_offset(w) + (uint64_t)le32toh(w->dma_resid)
 				     : le32toh(w->dma_num_sge) * (uint64_t)sizeof(struct hcasim_rxe_sge);
 
 	data += sizeof(*w);
@@ -101,7 +107,7 @@ static void decode_remote(const struct hcasim_rxe_send_wqe *w, struct hca_wr *wr
 	struct hcasim_rxe_wr_rdma rdma;
 
 	memcpy(&rdma, w->wr, sizeof(rdma));
-	wr->remote_addr = le64toh(rdma.remote_addr);
+	wr->remote_addr = le64toh(w->iova); /* rdma.remote_addr is for a retransmission, and the same */
 	wr->rkey = le32toh(rdma.rkey);
 }
 
@@ -110,7 +116,7 @@ static void decode_atomic(const struct hcasim_rxe_send_wqe *w, struct hca_wr *wr
 	struct hcasim_rxe_wr_atomic a;
 
 	memcpy(&a, w->wr, sizeof(a));
-	wr->remote_addr = le64toh(a.remote_addr);
+	wr->remote_addr = le64toh(w->iova);
 	wr->rkey = le32toh(a.rkey);
 	wr->swap_add = le64toh(wr->op == HCASIM_WQE_OP_ATOMIC_CS ? a.swap : a.compare_add);
 	wr->compare = le64toh(a.compare_add);
@@ -122,9 +128,9 @@ static void decode_flush(const struct hcasim_rxe_send_wqe *w, struct hca_wr *wr)
 	struct hcasim_rxe_wr_flush f;
 
 	memcpy(&f, w->wr, sizeof(f));
-	wr->remote_addr = le64toh(f.remote_addr);
+	wr->remote_addr = le64toh(w->iova);
 	wr->rkey = le32toh(f.rkey);
-	wr->flush.length = le32toh(w->dma_length);
+	wr->flush.length = le32toh(w->dma_resid);
 	wr->flush.type = f.type;
 	wr->flush.level = f.level;
 }
@@ -168,8 +174,37 @@ static void decode_operation(const struct hcasim_rxe_send_wqe *w, uint8_t qp_typ
 	}
 }
 
-static uint8_t take_sges(const uint8_t *raw, uint32_t left, uint32_t num, struct hca_sge *sge, uint32_t max,
-			 uint64_t *length)
+/* Where the driver's copy_data() is in a list of SGEs: how much is left, of which SGE, and where in that. */
+struct place {
+	uint32_t resid, cur_sge, offset;
+};
+
+/*
+ * What copy_data() moves of a list: `resid` bytes from its place on. A list that is longer than its 32 bits can say is
+ * left as it is, and refused for its length.
+ */
+static void from_place(const struct place *p, struct hca_sge *sge, uint32_t num, uint64_t *length)
+{
+	uint32_t left = p->resid, skip;
+
+	if (*length > UINT32_MAX)
+		return;
+	*length = 0;
+	for (uint32_t i = 0; i < num; i++) {
+		skip = i < p->cur_sge ? sge[i].length : i == p->cur_sge ? p->offset : 0;
+		if (skip > sge[i].length)
+			skip = sge[i].length;
+		sge[i].addr += skip;
+		sge[i].length -= skip;
+		if (sge[i].length > left)
+			sge[i].length = left;
+		left -= sge[i].length;
+		*length += sge[i].length;
+	}
+}
+
+static uint8_t take_sges(const uint8_t *raw, uint32_t left, uint32_t num, const struct place *p,
+			 struct hca_sge *sge, uint32_t max, uint64_t *length)
 {
 	struct hcasim_rxe_sge s;
 
@@ -180,32 +215,42 @@ static uint8_t take_sges(const uint8_t *raw, uint32_t left, uint32_t num, struct
 		sge[i] = (struct hca_sge){le64toh(s.addr), le32toh(s.length), le32toh(s.lkey)};
 		*length += sge[i].length;
 	}
+	from_place(p, sge, num, length);
 	return 0;
 }
 
-/*
- * SGEs that do not add up to the length of the payload contradict it: Linux fails the request in copy_data() if they
- * are shorter. The length has 32 bits, and is compared as such: what is longer is refused for its length.
- */
+static uint8_t decode_inline(const uint8_t *raw, uint32_t len, struct hca_wr *wr)
+{
+	const struct hcasim_rxe_send_wqe *w = (const struct hcasim_rxe_send_wqe *)raw;
+	const uint32_t offset = inline_offset(w);
+
+	wr->flags |= HCA_WR_INLINE;
+	wr->length = le32toh(w->dma_resid);
+	if (offset + wr->length > len - sizeof(*w))
+		return HCASIM_VENDOR_ERR_BAD_SIZE;
+	wr->inline_data = (uint8_t *)raw + sizeof(*w) + offset;
+	return 0;
+}
+
+/* SGEs that have fewer bytes than are to be sent: Linux fails the request in copy_data(). */
 static uint8_t decode_data(const uint8_t *raw, uint32_t len, struct hca_wr *wr, struct hca_sge *sge,
 			   uint32_t max_sge)
 {
 	const struct hcasim_rxe_send_wqe *w = (const struct hcasim_rxe_send_wqe *)raw;
+	const struct place place = {le32toh(w->dma_resid), le32toh(w->dma_cur_sge),
+				    le32toh(w->dma_sge_offset)};
 	uint8_t err;
 
 	if (wr->op == HCASIM_WQE_OP_FLUSH || wr->op == HCASIM_WQE_OP_BIND_MW ||
 	    wr->op == HCASIM_WQE_OP_LOCAL_INV)
 		return 0;
-	if (is_inline(w)) {
-		wr->flags |= HCA_WR_INLINE;
-		wr->inline_data = (uint8_t *)raw + sizeof(*w);
-		wr->length = le32toh(w->dma_length);
-		return wr->length > len - sizeof(*w) ? HCASIM_VENDOR_ERR_BAD_SIZE : 0;
-	}
+	if (is_inline(w))
+		return decode_inline(raw, len, wr);
 	wr->sge = sge;
 	wr->num_sge = le32toh(w->dma_num_sge);
-	err = take_sges(raw + sizeof(*w), len - (uint32_t)sizeof(*w), wr->num_sge, sge, max_sge, &wr->length);
-	return !err && (uint32_t)wr->length != le32toh(w->dma_length) ? HCASIM_VENDOR_ERR_BAD_SIZE : err;
+	err = take_sges(raw + sizeof(*w), len - (uint32_t)sizeof(*w), wr->num_sge, &place, sge, max_sge,
+			&wr->length);
+	return !err && (uint32_t)wr->length != place.resid ? HCASIM_VENDOR_ERR_BAD_SIZE : err;
 }
 
 static uint8_t decode_wqe(const void *raw, uint32_t len, uint8_t qp_type, uint32_t qpn, uint16_t index,
@@ -241,6 +286,7 @@ static uint8_t decode_rqe(const void *raw, uint32_t len, uint16_t index, struct 
 			  struct hca_sge *sge, uint32_t max_sge)
 {
 	const struct hcasim_rxe_recv_wqe *w = raw;
+	struct place place;
 
 	memset(wr, 0, sizeof(*wr));
 	wr->index = index;
@@ -249,7 +295,8 @@ static uint8_t decode_rqe(const void *raw, uint32_t len, uint16_t index, struct 
 		return HCASIM_VENDOR_ERR_BAD_RQE;
 	wr->id = le64toh(w->wr_id);
 	wr->num_sge = le32toh(w->dma_num_sge);
-	if (take_sges((const uint8_t *)raw + sizeof(*w), len - (uint32_t)sizeof(*w), wr->num_sge, sge,
+	place = (struct place){le32toh(w->dma_resid), le32toh(w->dma_cur_sge), le32toh(w->dma_sge_offset)};
+	if (take_sges((const uint8_t *)raw + sizeof(*w), len - (uint32_t)sizeof(*w), wr->num_sge, &place, sge,
 		      max_sge, &wr->length)) {
 		wr->num_sge = 0;
 		return HCASIM_VENDOR_ERR_BAD_RQE;
