@@ -82,7 +82,7 @@ bool read(void *host, uint32_t qpn, uint32_t tag, uint32_t pasid, const hca_dma_
 	Event &e = of(host)->add(HCASIM_EVENT_READ, qpn);
 
 	for (uint32_t i = 0; i < nseg; i++)
-		e.pieces.push_back({seg[i].addr, seg[i].len, pasid, {}, 0});
+		e.pieces.push_back({seg[i].addr, seg[i].len, pasid, {}, false, 0});
 	e.field[HCASIM_FIELD_TAG] = tag;
 	e.field[HCASIM_FIELD_LENGTH] = sum(e.pieces);
 	of(host)->reads[tag] = (uint32_t)sum(e.pieces);
@@ -107,7 +107,7 @@ uint8_t lookup(void *host, const engine_lookup *what, piece *out, uint32_t *npie
 		const uint64_t len = std::min<uint64_t>(left, sge.length - skip);
 
 		if (out && len)
-			out[n++] = {sge.addr + skip, (uint32_t)len, 0, {}, 0};
+			out[n++] = {sge.addr + skip, (uint32_t)len, 0, {}, false, 0};
 		off -= skip;
 		left -= len;
 	}

@@ -79,6 +79,7 @@ struct piece {
 	uint32_t len;
 	uint32_t pasid;
 	struct hca_tph tph; /* access hints of its region */
+	bool relaxed;       /* its region allows relaxed ordering */
 	uint32_t key;       /* for cache models; an engine passes it on */
 };
 

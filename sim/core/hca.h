@@ -127,6 +127,7 @@ struct hca_dma {
 	enum hca_dma_class class_;
 	uint32_t pasid;
 	struct hca_tph tph;
+	bool relaxed; /* its region allows relaxed ordering (PCIe 2.4.1) */
 	uint32_t qpn; /* for traces; 0 if none */
 	uint32_t len;
 	uint32_t nseg;

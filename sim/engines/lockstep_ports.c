@@ -253,6 +253,7 @@ static void arg_pieces(struct engine *e, const char *port, const struct piece *p
 		ARG(port, p[i].tph.on);
 		ARG(port, p[i].tph.ph);
 		ARG(port, p[i].tph.st);
+		ARG(port, p[i].relaxed);
 	}
 }
 

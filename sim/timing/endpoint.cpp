@@ -88,6 +88,7 @@ static void set_fields(TlpFields &f, const hca_dma &dma)
 	f.hinted = dma.tph.on;
 	f.ph = dma.tph.ph;
 	f.st = dma.tph.st;
+	f.relaxed = dma.relaxed;
 	f.split = dma.split;
 	f.purpose = int8_t(dma.class_);
 	f.qpn = dma.qpn;

@@ -55,6 +55,7 @@ void log_tlp(struct trace *trace, unsigned int adapter, bool up, const Tlp &tlp,
 		rec.pasid = h.pasid;
 		rec.qpn = h.qpn;
 		rec.tph = {h.hinted, h.ph, h.st};
+		rec.relaxed = h.relaxed;
 	}
 	rec.request = h.type == TlpType::MWr || h.type == TlpType::MRd;
 	trace_tlp(trace, &rec);

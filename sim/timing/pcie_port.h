@@ -31,9 +31,10 @@ struct TlpFields {
 	uint16_t requester = 0;                /* bus, device and function; a completion has its request's */
 	uint16_t tag = 0;                      /* of a MRd and its completions */
 	uint32_t byte_count =
-		0;           /* of a completion: bytes of its request from this TLP's first on (2.2.9.1) */
-	uint32_t pasid = 0;  /* address space of a request that goes up; 0: no PASID prefix (6.20) */
-	bool hinted = false; /* a processing hint and a steering tag come with the request (6.17) */
+		0;            /* of a completion: bytes of its request from this TLP's first on (2.2.9.1) */
+	uint32_t pasid = 0;   /* address space of a request that goes up; 0: no PASID prefix (6.20) */
+	bool relaxed = false; /* relaxed ordering (2.4.1): the models here do not use it */
+	bool hinted = false;  /* a processing hint and a steering tag come with the request (6.17) */
 	uint8_t ph = 0, st = 0;
 
 	/*

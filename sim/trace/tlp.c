@@ -31,6 +31,8 @@ void trace_tlp(struct trace *t, const struct trace_tlp *tlp)
 			tlp->qpn);
 	if (tlp->request && tlp->tph.on)
 		fprintf(f, ",\"ph\":%u,\"st\":%u", tlp->tph.ph, tlp->tph.st);
+	if (tlp->request && tlp->relaxed)
+		fputs(",\"ro\":true", f);
 	if (tlp->data)
 		trace_hex(f, "data", tlp->data, tlp->len < DATA_SHOWN ? tlp->len : DATA_SHOWN);
 	fputs("}\n", f);

@@ -61,6 +61,7 @@ struct trace_tlp {
 	enum hca_dma_class class_;
 	uint32_t pasid, qpn;
 	struct hca_tph tph;
+	bool relaxed;
 };
 void trace_tlp(struct trace *t, const struct trace_tlp *tlp);
 

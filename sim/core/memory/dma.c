@@ -110,7 +110,7 @@ static bool room_for(struct dma_ctx *c, uint32_t nseg)
 static bool alike(const struct piece *a, const struct piece *b)
 {
 	return a->pasid == b->pasid && a->tph.on == b->tph.on && a->tph.ph == b->tph.ph &&
-	       a->tph.st == b->tph.st;
+	       a->tph.st == b->tph.st && a->relaxed == b->relaxed;
 }
 
 /* Transfer of a run of pieces; NULL: no memory. */
@@ -127,6 +127,7 @@ static struct dma_ctx *transfer(struct hca *hca, struct qp *qp, bool write, cons
 		return NULL;
 	c->d.pasid = piece->pasid;
 	c->d.tph = piece->tph;
+	c->d.relaxed = piece->relaxed;
 	c->d.buf = buf;
 	for (; c->d.nseg < n; c->d.nseg++, piece++) {
 		c->d.seg[c->d.nseg] = (struct hca_dma_seg){piece->addr, piece->len, piece->key};

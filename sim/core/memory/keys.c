@@ -230,6 +230,7 @@ struct piece key_piece(const struct hca *hca, const struct mr *mr, uint64_t addr
 		.len = (uint32_t)len,
 		.pasid = mr->a.pasid,
 		.tph = mr->a.tph,
+		.relaxed = mr->a.access & HCASIM_ACCESS_RELAXED_ORDERING,
 		.key = (uint32_t)(mr - hca->mr.mr) << 8 | mr->tag,
 	};
 }

@@ -103,7 +103,13 @@ static void frames(void)
 static void tlps(void)
 {
 	static const uint8_t bytes[20] = {0xde, 0xad, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 99};
-	struct trace_tlp tlp = {.start = 10, .arrival = 20, .adapter = 1, .up = true, .type = "MWr"};
+	struct trace_tlp tlp = {.start = 10,
+				.arrival = 20,
+				.adapter = 1,
+				.up = true,
+				.type = "MWr",
+				.request = true,
+				.relaxed = true};
 	struct trace *t = open_trace();
 	json_t *r;
 
@@ -126,6 +132,7 @@ static void tlps(void)
 	CU_ASSERT_STRING_EQUAL(text(r, "type"), "MWr");
 	CU_ASSERT_STRING_EQUAL(text(r, "addr"), "0xfedcba9876543210");
 	CU_ASSERT_STRING_EQUAL(text(r, "class"), "cqe");
+	CU_ASSERT(json_is_true(json_object_get(r, "ro")));
 	CU_ASSERT(number(r, "pasid") == 3 && number(r, "qpn") == 17 && number(r, "len") == 20);
 	CU_ASSERT_STRING_EQUAL(text(r, "data"), "dead000102030405060708090a0b0c0d"); /* 16 bytes */
 	CU_ASSERT_PTR_NULL(json_object_get(r, "tag"));

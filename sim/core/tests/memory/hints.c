@@ -76,8 +76,44 @@ static void targets(void)
 	pair_free(&p);
 }
 
+static bool note_relaxed(struct fixture *fixture, unsigned int side, const struct hca_dma *d)
+{
+	CU_ASSERT_TRUE(!d->relaxed || d->class_ == HCA_DMA_PAYLOAD);
+	fixture->n += d->relaxed;
+	return true;
+}
+
+/* A region with relaxed ordering shares no transfer with one without. */
+static void relaxed(void)
+{
+	struct tiny_wqe t = {.op = HCASIM_WQE_OP_RDMA_WRITE, .flags = HCA_WR_SIGNALED};
+	struct hca_mr_attr a = {.pdn = FIXTURE_PD,
+				.access = FIXTURE_ALL | HCASIM_ACCESS_RELAXED_ORDERING,
+				.pasid = FIXTURE_PASID,
+				.length = LEN};
+	struct hca_sge sge[2];
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, LEN);
+	p.fixture->dma = note_relaxed;
+	a.va = a.iova = (uintptr_t)p.mem[0];
+	sge[0] = fixture_sge(p.mem[0], 64, p.key[0]);
+	sge[1] = fixture_sge(p.mem[0] + 64, 64, 0);
+	CU_ASSERT_EQUAL_FATAL(hca_mr_create(p.fixture->hca[0], &a, &sge[1].lkey), 0);
+	t.remote_addr = (uintptr_t)p.mem[1];
+	t.rkey = p.key[1];
+	fixture_put(p.qp[0], &t, NULL, sge, 2);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 128), 0);
+	CU_ASSERT_EQUAL(p.fixture->n, 1);
+	pair_free(&p);
+}
+
 const struct test hint_tests[] = {
 	{"lists", lists},
 	{"targets", targets},
+	{"relaxed", relaxed},
 	{NULL, NULL},
 };
