@@ -13,13 +13,19 @@ static uint16_t put_inline(struct pair *p, uint32_t len)
 }
 
 /* Copies `len` bytes of the WQE at `index` into BlueFlame buffer `buf`, in pieces. */
-static void push(struct pair *p, unsigned int buf, uint16_t index, uint32_t from, uint32_t to, uint32_t piece)
+static void push_of(const struct fixture_qp *qp, unsigned int buf, uint16_t index, uint32_t from, uint32_t to,
+		    uint32_t piece)
 {
-	const uint8_t *wqe = p->qp[0]->sq + (size_t)(index & (p->qp[0]->sq_bbs - 1)) * TINY_BB;
+	const uint8_t *wqe = qp->sq + (size_t)(index & (qp->sq_bbs - 1)) * TINY_BB;
 
 	for (; from < to; from += piece)
-		hca_mmio_write(p->fixture->hca[0], TINY_BAR_UAR, TINY_BF + buf * TINY_BF_SIZE + from,
+		hca_mmio_write(qp->fixture->hca[0], TINY_BAR_UAR, TINY_BF + buf * TINY_BF_SIZE + from,
 			       wqe + from, to - from < piece ? to - from : piece);
+}
+
+static void push(struct pair *p, unsigned int buf, uint16_t index, uint32_t from, uint32_t to, uint32_t piece)
+{
+	push_of(p->qp[0], buf, index, from, to, piece);
 }
 
 static bool forbid_wqe_reads(struct fixture *fixture, unsigned int side, const struct hca_dma *dma)
@@ -73,6 +79,38 @@ static void blueflame_order(void)
 											  : i == 20 ? a
 												    : b);
 	fixture_expect_none(p.scq[0]);
+	pair_free(&p);
+}
+
+/*
+ * Two queues on one register, without a lock between them: the second line of one is taken for that of the other, as
+ * by an adapter. The first one's push is torn, and its WQE read.
+ */
+static void blueflame_mixed(void)
+{
+	struct tiny_wqe w = {
+		.op = HCASIM_WQE_OP_RDMA_WRITE, .flags = HCA_WR_SIGNALED | HCA_WR_INLINE, .num_sge = 100};
+	struct fixture_qp *other;
+	uint16_t a, b;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	other = fixture_qp(p.fixture, 0, HCASIM_QPT_RC, p.scq[0], p.rcq[0]);
+	fixture_connect(other, other, NULL);
+	w.remote_addr = (uintptr_t)p.mem[0] + 2048;
+	w.rkey = p.key[0];
+	memset(p.mem[0], 'a', 100);
+	a = put_inline(&p, 100);
+	memset(p.mem[0], 'b', 100);
+	b = fixture_put(other, &w, NULL, p.mem[0], 0);
+	push(&p, 0, a, 0, 64, 64);
+	push_of(other, 0, b, 0, 64, 64);
+	push(&p, 0, a, 64, 176, 64);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(p.mem[1][0], 'a');
+	CU_ASSERT_EQUAL(p.mem[0][2048], 'a'); /* its WQE has 'b' */
 	pair_free(&p);
 }
 
@@ -352,6 +390,7 @@ static void registers(void)
 const struct test doorbell_tests[] = {
 	{"BlueFlame", blueflame},
 	{"BlueFlame order", blueflame_order},
+	{"mixed BlueFlame", blueflame_mixed},
 	{"torn BlueFlame", torn},
 	{"nonsense", nonsense},
 	{"FIFO overflow", overflow},
