@@ -403,6 +403,23 @@ static void test_srq(void)
 	CU_ASSERT_EQUAL(mlx5_drv_ops.create_srq(&srq.base, &init, &u), -EINVAL);
 }
 
+/* The library's part may be absent; what it says there must be known. */
+static void test_window(void)
+{
+	static const struct mlx5_ib_alloc_mw wrong[] = {{.comp_mask = 1}, {.reserved1 = 1}, {.reserved2 = 1}};
+	const struct mlx5_ib_alloc_mw good = {.num_klms = 4};
+	struct drv_mw mw = {.pd = &w.pd.base, .type = 1};
+	struct drv_udata u = {0};
+
+	CU_ASSERT(!mlx5_drv_ops.alloc_mw(&mw, &u) && !mlx5_drv_ops.dealloc_mw(&mw));
+	u = (struct drv_udata){.in = &good, .in_len = sizeof(good)};
+	CU_ASSERT(!mlx5_drv_ops.alloc_mw(&mw, &u) && !mlx5_drv_ops.dealloc_mw(&mw));
+	for (unsigned int i = 0; i < 3; i++) {
+		u.in = &wrong[i];
+		CU_ASSERT_EQUAL(mlx5_drv_ops.alloc_mw(&mw, &u), -EOPNOTSUPP);
+	}
+}
+
 static void test_mmap(void)
 {
 	struct drv_mmap map;
@@ -575,6 +592,7 @@ int main(void)
 					    {"refused rings", test_qp_refused},
 					    {"doorbell registers", test_doorbell_registers},
 					    {"shared receive queues", test_srq},
+					    {"windows", test_window},
 					    {"mmap", test_mmap},
 					    CU_TEST_INFO_NULL};
 

@@ -159,6 +159,17 @@ static int alloc_pd(struct drv_pd *pd, struct drv_udata *u)
 	return 0;
 }
 
+/* How many translations a window shall have room for has no effect: each has one. */
+static int alloc_mw(struct drv_mw *mw, struct drv_udata *u)
+{
+	struct mlx5_ib_alloc_mw req = {0};
+	const int ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), 0) : 0;
+
+	if (ret)
+		return ret;
+	return req.comp_mask || req.reserved1 || req.reserved2 ? -EOPNOTSUPP : common_alloc_mw(mw, u);
+}
+
 static const struct drv_counter counters[] = {HCASIM_MLX5_COUNTERS, {0}};
 
 const struct drv_ops mlx5_drv_ops = {
@@ -217,7 +228,7 @@ const struct drv_ops mlx5_drv_ops = {
 	.map_pages = common_map_pages,
 	.unmap_pages = common_unmap_pages,
 	.prefetch_range = common_prefetch_range,
-	.alloc_mw = common_alloc_mw,
+	.alloc_mw = alloc_mw,
 	.dealloc_mw = common_dealloc_mw,
 	.create_cq = mlx5_create_cq,
 	.resize_cq = mlx5_resize_cq,
