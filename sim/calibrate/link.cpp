@@ -80,7 +80,7 @@ End::End(struct machine *m, unsigned int index, bool raw)
 	uint8_t gid[16];
 
 	gid_of(index, gid);
-	must(hca_gid_set(core_, 1, 0, gid), "gid");
+	must(hca_gid_set(core_, 1, 0, gid, false), "gid");
 	mr.pdn = PD;
 	mr.access = HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ |
 		    HCASIM_ACCESS_REMOTE_ATOMIC;

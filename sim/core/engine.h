@@ -284,7 +284,8 @@ struct engine_ops {
 
 	/*
 	 * Builds the frame of a packet for which leave() has just returned true: headers, payload, checksums, padding,
-	 * ICRC. Returns its bytes, at most ENGINE_FRAME_MAX. NULL: the core builds the frames.
+	 * ICRC. RoCEv2 only: with such an engine no GID is of RoCEv1. Returns its bytes, at most ENGINE_FRAME_MAX.
+	 * NULL: the core builds the frames.
 	 */
 	uint32_t (*frame)(struct engine *e, const struct engine_frame *f, uint8_t *out);
 	/*

@@ -237,11 +237,14 @@ void hca_destroy(struct hca *hca)
 	free(hca);
 }
 
-int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16])
+int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16], bool v1)
 {
 	if (!port || port > hca->cfg.num_ports || index >= CORE_GIDS)
 		return -EINVAL;
+	if (v1 && hca->eng->frame)
+		return -EOPNOTSUPP;
 	memcpy(hca->port[port - 1].gid[index], gid, 16);
+	hca->port[port - 1].gid_v1[index] = v1;
 	return 0;
 }
 

@@ -308,6 +308,7 @@ struct hca_config {
 	/* Port attributes as reported to software: rate in Mb/s, 0: 40 Gb/s; enum ibv_mtu, 0: 4096 bytes. */
 	uint32_t port_rate;
 	uint8_t port_mtu;
+	bool roce_v1; /* the driver adds GIDs of RoCEv1 */
 	struct hca_dcqcn dcqcn;
 	const struct engine_ops *engine; /* NULL: the C engine */
 };
@@ -563,6 +564,7 @@ struct hca_mad {
 	uint8_t port;
 	uint8_t sgid[16], dgid[16];
 	uint8_t smac[6];
+	bool v1; /* it came as RoCEv1 */
 	uint32_t src_qpn;
 	uint8_t data[HCA_MAD_SIZE];
 };
@@ -572,8 +574,11 @@ bool hca_gsi_recv(struct hca *hca, struct hca_mad *mad);
 /* Raises HCA_GSI_VECTOR at this time; HCA_PS_NEVER: cancels it. One alarm at a time. */
 void hca_alarm(struct hca *hca, hca_ps at);
 
-/* Sets GID `index` of `port`, and the L2 address of packets with this source; all-zero removes it. */
-int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16]);
+/*
+ * Sets GID `index` of `port`; all-zero removes it. `v1`: packets with this source are RoCEv1, otherwise RoCEv2.
+ * -EOPNOTSUPP: the engine builds the frames, which are RoCEv2.
+ */
+int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16], bool v1);
 int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu);
 /* A port that is down sends and receives nothing. */
 bool hca_port_up(const struct hca *hca, uint8_t port);

@@ -229,6 +229,13 @@ struct drv_comp_cntr_ops {
 	int (*attach)(struct drv_qp *qp, const struct drv_comp_cntr *cntr, uint32_t ops);
 };
 
+/* Whether GID tables have entries of RoCEv1. */
+enum drv_roce_v1 {
+	DRV_ROCE_V1_NEVER,
+	DRV_ROCE_V1_ALWAYS,
+	DRV_ROCE_V1_CONFIGURED, /* by hca_config.roce_v1 */
+};
+
 struct drv_ops {
 	const char *name;                /* of the family, as --device names it: "native" */
 	const char *provider;            /* libibverbs' plug-in for it: "hcasim" of libhcasim-rdmavNN.so */
@@ -238,6 +245,7 @@ struct drv_ops {
 	uint16_t pci_vendor, pci_device, pci_subvendor, pci_subdevice;
 	uint32_t pci_class;
 	uint32_t driver_id, uverbs_abi; /* enum rdma_driver_id; device/abi_version */
+	enum drv_roce_v1 roce_v1;
 	const struct hca_personality *personality;
 	unsigned int num_comp_vectors; /* what a CQ may name as its vector */
 	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah, sz_mw, sz_flow, sz_dm;
@@ -258,8 +266,9 @@ struct drv_ops {
 	uint64_t (*query_port_speed)(struct drv_device *dev, uint8_t port);
 	/* The port's network interface is set up or down. */
 	int (*set_port)(struct drv_device *dev, uint8_t port, bool up);
-	/* GID `index` of `port`, and the MAC that its packets carry. -EINVAL: there is no such entry. */
-	int (*set_gid)(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16]);
+	/* GID `index` of `port`. -EINVAL: there is no such entry. -EOPNOTSUPP: the adapter does not send RoCEv1. */
+	int (*set_gid)(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16],
+		       bool v1);
 	void (*query_counters)(struct drv_device *dev, uint8_t port, struct hca_counters *out);
 	const struct drv_counter
 		*counters; /* files of a port in sysfs; the last one has no name. NULL: none */

@@ -187,6 +187,7 @@ void drv_set_uobj(void *drv, struct uobj *u);
 struct kgid {
 	uint8_t raw[16];
 	bool valid;
+	bool v1; /* RoCEv1 */
 };
 
 TAILQ_HEAD(kfile_list, kfile);
@@ -297,6 +298,13 @@ int odp_check(const struct kdev *d, uint64_t start, uint64_t length, uint64_t io
 /* ---- Addresses --------------------------------------------------------------------------------- */
 
 void addr_fill_gids(struct kdev *d);
+/* The entry of this RoCE version; NULL: there is none. */
+const struct kgid *addr_find_gid(const struct kdev *d, uint8_t port, const uint8_t gid[16], bool v1);
+static inline uint8_t addr_index(const struct kdev *d, uint8_t port, const struct kgid *g)
+{
+	return (uint8_t)(g - d->gid[port - 1]);
+}
+bool addr_is_v4(const uint8_t gid[16]);
 /* -EINVAL: no such entry, -ENODATA: it is empty */
 int addr_check_sgid(const struct kdev *d, uint32_t port, uint32_t index);
 /* Resolve a user's address on an Ethernet port: MAC and hop limit. */

@@ -14,6 +14,7 @@ import pytest
 from conftest import BUILD, CONNECTIONS, NIGHTLY, SYSTEM_VERBS, Machine, free_port
 
 DEVICES = {"hcasim": "hcasim0", "mlx5": "mlx5_0", "rxe": "rxe0"}
+GIDS = {"hcasim": 1, "mlx5": 3, "rxe": 1}  # RoCEv2 over IPv4
 NO_XRC = ("rxe",)
 PLUGINS = Path("/usr/lib/x86_64-linux-gnu/libibverbs")
 ITERATIONS = 50
@@ -39,10 +40,10 @@ def cases(*kinds, both=True):
 
 def run_pair(pair, program, *flags, options=()):
     machine = Machine(hcas=",".join(DEVICES), options=options)
-    folder = machine.bin if program.startswith("ibv_") else Path("/usr/bin")
+    folder, gid = (machine.bin, "-g") if program.startswith("ibv_") else (Path("/usr/bin"), "-x")
     common = [folder / program, "-p", free_port(), *flags]
-    server, client = (DEVICES[family] for family in pair)
-    return machine.run_pair([*common, "-d", server], [*common, "-d", client, "localhost"])
+    server, client = (["-d", DEVICES[family], gid, GIDS[family]] for family in pair)
+    return machine.run_pair([*common, *server], [*common, *client, "localhost"])
 
 
 def records(path):
@@ -52,8 +53,8 @@ def records(path):
 def test_a_trace_names_each_adapter(tmp_path):
     """Those of one family are numbered on their own; every log and view has the names that programs see."""
     machine = Machine(hcas="mlx5,hcasim,rxe,mlx5", options=["--trace", str(tmp_path)])
-    command = [machine.bin / "ibv_rc_pingpong", "-p", free_port(), "-g", 1, "-n", ITERATIONS]
-    machine.run_pair([*command, "-d", "hcasim0"], [*command, "-d", "mlx5_1", "localhost"])
+    command = [machine.bin / "ibv_rc_pingpong", "-p", free_port(), "-n", ITERATIONS]
+    machine.run_pair([*command, "-d", "hcasim0", "-g", 1], [*command, "-d", "mlx5_1", "-g", 3, "localhost"])
     assert {"hcasim0", "mlx5_1"} <= {tlp["hca"] for tlp in records(tmp_path / "tlp.log")}
     for name in ("wqe.log", "cqe.log"):
         assert {record["hca"] for record in records(tmp_path / name)} == {"hcasim0", "mlx5_1"}, name
@@ -71,7 +72,7 @@ def pingpong(pair, transport, *flags, options=()):
     """Both ends check the contents (-c), but for XRC's, which cannot."""
     program = f"ibv_{'xsrq' if transport == 'xrc' else transport}_pingpong"
     check = [] if transport == "xrc" else ["-c"]
-    ends = run_pair(pair, program, "-g", 1, "-n", ITERATIONS, *check, *flags, options=options)
+    ends = run_pair(pair, program, "-n", ITERATIONS, *check, *flags, options=options)
     for output in (ends.server, ends.client):
         assert ("success" if transport == "xrc" else "iters in") in output, output
         assert "invalid data" not in output, output
@@ -104,7 +105,7 @@ PERFTEST = [
 @pytest.mark.parametrize("pair, program, transport", cases(*PERFTEST, both=NIGHTLY))
 def test_perftest(pair, program, transport):
     size = [] if "atomic" in program else ["-s", 1024]
-    ends = run_pair(pair, program, "-x", 1, "-F", "-n", ITERATIONS, "-c", transport.upper(), *size)
+    ends = run_pair(pair, program, "-F", "-n", ITERATIONS, "-c", transport.upper(), *size)
     assert len(re.findall(r"^ *\d+ +\d+ +\d+\.\d+ ", ends.client, re.M)) == 1, ends.client
 
 
@@ -112,6 +113,6 @@ def test_perftest(pair, program, transport):
 @pytest.mark.parametrize("pair, transport", cases(("rc",), ("xrc",)))
 def test_a_wire_with_losses(pair, transport):
     """Perftest's ends leave together."""
-    flags = ["-x", 1, "-F", "-n", ITERATIONS, "-c", transport.upper(), "-s", 100000, "-m", 1024]
+    flags = ["-F", "-n", ITERATIONS, "-c", transport.upper(), "-s", 100000, "-m", 1024]
     ends = run_pair(pair, "ib_send_bw", *flags, options=["--fault", "loss=0.003"])
     assert re.search(r"^ *100000 +50 ", ends.client, re.M), ends.client

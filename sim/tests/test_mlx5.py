@@ -34,7 +34,7 @@ def run_pair(machine, program, *flags, server=(), client=("localhost",)):
 
 def pingpong(machine, transport, *flags):
     ends = run_pair(
-        machine, f"ibv_{transport}_pingpong", "-p", free_port(), "-g", 1, "-n", ITERATIONS, *flags
+        machine, f"ibv_{transport}_pingpong", "-p", free_port(), "-g", 3, "-n", ITERATIONS, *flags
     )
     for output in (ends.server, ends.client):
         assert f"{ITERATIONS} iters in" in output and "invalid data" not in output, output
@@ -102,7 +102,7 @@ def test_extended_queues(machine):
 
 @pytest.mark.parametrize("flags", [[], ["-e"], ["-s", 10000, "-m", 256]])
 def test_xrc(machine, flags):
-    ends = run_pair(machine, "ibv_xsrq_pingpong", "-p", free_port(), "-g", 1, "-n", ITERATIONS, *flags)
+    ends = run_pair(machine, "ibv_xsrq_pingpong", "-p", free_port(), "-g", 3, "-n", ITERATIONS, *flags)
     assert "success" in ends.server and "success" in ends.client
 
 
@@ -262,7 +262,7 @@ installed = pytest.mark.skipif(
 def test_perftest(test):
     program, *flags = test
     machine = Machine(hcas=2, options=["--device", "mlx5"], system=True)
-    perftest(machine, program, "-x", 1, "-F", "-n", 200, *flags)
+    perftest(machine, program, "-x", 3, "-F", "-n", 200, *flags)
 
 
 @installed
@@ -280,7 +280,7 @@ def test_static_pages(machine, flags, tmp_path):
     """The kernel refuses a request that says what the library can do: it gets static user access pages."""
     refused = tmp_path / "refused"
     preload = f'LD_PRELOAD="$LD_PRELOAD:{OLD_KERNEL}" HCASIM_OLD_KERNEL={refused} exec "$@"'
-    program = ["/bin/sh", "-c", preload, "sh", machine.bin / "ibv_rc_pingpong", "-g", 1, "-p", free_port()]
+    program = ["/bin/sh", "-c", preload, "sh", machine.bin / "ibv_rc_pingpong", "-g", 3, "-p", free_port()]
     common = [*program, "-n", ITERATIONS, "-c", *flags, "-d"]
     ends = machine.run_pair([*common, DEVICES[0]], [*common, DEVICES[1], "localhost"])
     assert f"{ITERATIONS} iters in" in ends.client and "invalid data" not in ends.client, ends.client

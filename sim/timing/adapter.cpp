@@ -76,6 +76,7 @@ hca_config describe(unsigned int index, const AdapterContext &ctx)
 	c.cqe_writes = p.fifo.cqe_writes;
 	c.dcqcn = dcqcn(p);
 	c.pfc = p.wire.pfc;
+	c.roce_v1 = p.adapter.roce_v1;
 	return c;
 }
 

@@ -160,7 +160,7 @@ void trace_refused(struct trace *t, hca_ps time, unsigned int hca, const struct 
 	fputs("}\n", f);
 }
 
-/* NULL: not RoCEv2. Its IPv4 headers have no options (IBTA A17.3.1.2). */
+/* NULL: not RoCE. Its IPv4 headers have no options (IBTA A17.3.1.2). */
 static const uint8_t *transport_of(const uint8_t *frame, uint32_t len)
 {
 	uint32_t off = sizeof(struct ether_header);
@@ -175,6 +175,9 @@ static const uint8_t *transport_of(const uint8_t *frame, uint32_t len)
 	} else if (type == htobe16(ETHERTYPE_IPV6)) {
 		next = frame[off + offsetof(struct ip6_hdr, ip6_nxt)];
 		off += sizeof(struct ip6_hdr);
+	} else if (type == htobe16(HCASIM_ROCE_ETH_TYPE)) {
+		off += HCASIM_GRH_SIZE;
+		return len < off + sizeof(struct hcasim_bth) ? NULL : frame + off;
 	} else {
 		return NULL;
 	}

@@ -27,11 +27,22 @@ static inline uint8_t class_priority(uint8_t traffic_class)
 	return traffic_class >> 5;
 }
 
+/* Packets to this address are RoCEv1. */
+static inline bool port_sends_v1(const struct port *port, const struct hca_av *av)
+{
+	return port->gid_v1[av->sgid_index % CORE_GIDS];
+}
+
 /* The priority of a connected QP is paused: hca_tx_pause(). */
 static inline bool qp_paused(const struct hca *hca, const struct qp *qp)
 {
-	return (qp_reliable(qp) || qp->c.type == HCASIM_QPT_UC) && qp->a.port &&
-	       hca->port[qp->a.port - 1].paused >> class_priority(qp->a.av.traffic_class) & 1;
+	const bool connected = qp_reliable(qp) || qp->c.type == HCASIM_QPT_UC;
+	const struct port *port = connected && qp->a.port ? &hca->port[qp->a.port - 1] : NULL;
+	uint8_t priority = class_priority(qp->a.av.traffic_class);
+
+	if (port && port_sends_v1(port, &qp->a.av))
+		priority = 0; /* RoCEv1 has one in a VLAN tag only */
+	return port && port->paused >> priority & 1;
 }
 
 /* parts.c */
@@ -61,7 +72,7 @@ static inline void hca_count(struct hca *hca, uint8_t port, enum hcasim_counter 
 {
 	hca->count[port].of[counter]++;
 }
-/* A RoCEv2 packet that was sent or received. */
+/* A RoCE packet that was sent or received. */
 void count_frame(struct hca *hca, uint8_t port, const struct hca_packet *pkt, bool sent);
 /* A packet is dropped, or answered with a NAK: counts it, and tells observers. */
 void count_refused(struct hca *hca, const struct hca_refused *r);

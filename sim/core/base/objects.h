@@ -250,12 +250,11 @@ struct txq {
 
 struct pkt_info {        /* a parsed frame */
 	uint64_t number; /* of hca_packet */
-	uint8_t refused; /* HCASIM_COUNTER_REFUSED_*: it is RoCEv2, but not valid; 0: not RoCEv2 */
+	uint8_t refused; /* HCASIM_COUNTER_REFUSED_*: it is RoCE, but not valid; 0: not RoCE */
 	const struct hcasim_bth_op_info *op;
-	uint8_t transport; /* HCASIM_QPT_* */
-	bool se, ackreq, v4;
-	bool ce;             /* a switch has marked it */
-	uint8_t packet_type; /* of a datagram, as its completion reports it */
+	uint8_t transport;       /* HCASIM_QPT_* */
+	bool se, ackreq, v1, ce; /* v1: it is RoCEv1; ce: a switch has marked it */
+	uint8_t packet_type;     /* of a datagram, as its completion reports it */
 	uint8_t sgid[16], dgid[16], smac[6];
 	uint8_t grh[40];
 	uint16_t pkey;
@@ -484,6 +483,7 @@ struct port {
 	bool up;
 	uint8_t active_mtu;
 	uint8_t gid[CORE_GIDS][16];
+	bool gid_v1[CORE_GIDS]; /* packets with this source are RoCEv1 */
 	struct event_source ev;
 	uint8_t paused; /* priorities, one bit each: egress/pause.c */
 };

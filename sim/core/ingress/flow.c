@@ -312,8 +312,9 @@ static enum verdict steer_table(struct steering *s, const struct flow_table *t)
 
 static bool is_roce(const struct steering *s)
 {
-	return s->n.l4 && s->n.proto == IP_PROTO_UDP &&
-	       get16((*s->pkt)->data + s->n.l4_off + UDP_DPORT) == HCASIM_ROCE_UDP_PORT;
+	return s->n.ether_type == HCASIM_ROCE_ETH_TYPE ||
+	       (s->n.l4 && s->n.proto == IP_PROTO_UDP &&
+		get16((*s->pkt)->data + s->n.l4_off + UDP_DPORT) == HCASIM_ROCE_UDP_PORT);
 }
 
 /* True: the frame goes on as if there were no flows. After PASS it still meets the defaults. */

@@ -68,7 +68,7 @@ static uint8_t refusal(const struct hca *hca, const struct rxwork *w)
 		return HCASIM_COUNTER_REFUSED_QKEY;
 	if (info->payload_len != HCA_MAD_SIZE)
 		return HCASIM_COUNTER_REFUSED_LENGTH;
-	if (!port_has_gid(&hca->port[w->port - 1], info->dgid))
+	if (!port_has_gid(&hca->port[w->port - 1], info->dgid, info->v1))
 		return HCASIM_COUNTER_REFUSED_DGID;
 	return hca->gsi.count == GSI_DEPTH ? HCASIM_COUNTER_REFUSED_GSI_FULL : 0;
 }
@@ -86,6 +86,7 @@ uint8_t gsi_rx(struct hca *hca, const struct rxwork *w)
 		return HCASIM_COUNTER_REFUSED_GSI_FULL;
 	m->next = NULL;
 	m->mad.port = w->port;
+	m->mad.v1 = info->v1;
 	m->mad.src_qpn = info->sqpn;
 	memcpy(m->mad.sgid, info->sgid, 16);
 	memcpy(m->mad.dgid, info->dgid, 16);

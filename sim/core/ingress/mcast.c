@@ -119,7 +119,7 @@ int hca_mcast_detach(struct hca *hca, uint32_t qpn, const uint8_t gid[16])
 
 static bool is_own(const struct hca *hca, const struct qp *qp, const struct rxwork *w)
 {
-	return w->info.sqpn == qp->qpn && port_has_gid(&hca->port[w->port - 1], w->info.sgid);
+	return w->info.sqpn == qp->qpn && port_has_gid(&hca->port[w->port - 1], w->info.sgid, w->info.v1);
 }
 
 /* IBTA 10.5.2: every attached QP that the packet is valid for gets a copy; one that blocks its own not of these. */

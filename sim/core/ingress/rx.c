@@ -97,7 +97,9 @@ static uint8_t mismatch(const struct hca *hca, const struct qp *qp, const struct
 		return HCASIM_COUNTER_REFUSED_WRONG_PORT;
 	if (!rx_pkey_ok(info))
 		return HCASIM_COUNTER_REFUSED_PKEY;
-	if (!port_has_gid(&hca->port[w->port - 1], info->dgid))
+	if (qp->c.type != HCASIM_QPT_UD && info->v1 != port_sends_v1(&hca->port[w->port - 1], &qp->a.av))
+		return HCASIM_COUNTER_REFUSED_ROCE_VERSION;
+	if (!port_has_gid(&hca->port[w->port - 1], info->dgid, info->v1))
 		return HCASIM_COUNTER_REFUSED_DGID;
 	if (qp->c.type != HCASIM_QPT_UD && memcmp(info->sgid, qp->a.av.dgid, 16))
 		return HCASIM_COUNTER_REFUSED_SGID;

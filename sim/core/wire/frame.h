@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Ethernet, IP and UDP headers around a RoCEv2 packet. Offsets are inside each header. */
+/* Ethernet, IP and UDP headers around a RoCE packet; a GRH is an IPv6 header. Offsets are inside each header. */
 #ifndef HCASIM_CORE_FRAME_H
 #define HCASIM_CORE_FRAME_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Contents of the headers of a RoCEv2 packet. */
+/* Contents of the headers of a RoCE packet. */
 #ifndef HCASIM_CORE_WIRE_HEADERS_H
 #define HCASIM_CORE_WIRE_HEADERS_H
 

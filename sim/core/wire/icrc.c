@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Invariant CRC (IBTA 7.8.1, RoCEv2 annex A17.3): CRC-32 over eight bytes of ones in place of an LRH, then the packet
- * from its IP header on, with ones in the fields that routers change.
+ * Invariant CRC (IBTA 7.8.1, annexes A16.5 and A17.3): CRC-32 over eight bytes of ones in place of an LRH, then the packet
+ * from its GRH or IP header on, with ones in the fields that routers change.
  */
 #include <isa-l/crc.h>
 #ifdef __x86_64__
@@ -39,9 +39,10 @@ uint32_t icrc_seed(void)
 uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len)
 {
 	uint8_t hdr[IPV6_LEN + UDP_LEN + sizeof(struct hcasim_bth)];
-	bool v4 = frame[12] == 0x08;
-	uint32_t ip = v4 ? IPV4_LEN : IPV6_LEN;
-	uint32_t n = ip + UDP_LEN + (uint32_t)sizeof(struct hcasim_bth);
+	const uint32_t type = get16(frame + ETH_TYPE);
+	const bool v4 = type == ETH_TYPE_IPV4, udp = type != HCASIM_ROCE_ETH_TYPE;
+	const uint32_t ip = v4 ? IPV4_LEN : IPV6_LEN, bth = ip + (udp ? UDP_LEN : 0);
+	const uint32_t n = bth + (uint32_t)sizeof(struct hcasim_bth);
 
 	memcpy(hdr, frame + ETH_LEN, n);
 	if (v4) {
@@ -53,8 +54,9 @@ uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len)
 		hdr[1] = hdr[2] = hdr[3] = 0xff;
 		hdr[7] = 0xff; /* hop limit */
 	}
-	hdr[ip + 6] = hdr[ip + 7] = 0xff; /* UDP checksum */
-	hdr[ip + UDP_LEN + 4] = 0xff;     /* FECN, BECN, reserved */
+	if (udp)
+		hdr[ip + UDP_SUM] = hdr[ip + UDP_SUM + 1] = 0xff;
+	hdr[bth + 4] = 0xff; /* FECN, BECN, reserved */
 	seed = crc_update(seed, hdr, n);
 	return crc_update(seed, frame + ETH_LEN + n, len - ETH_LEN - n);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* RoCEv2 frames: Ethernet, IPv4 or IPv6, UDP, BTH and extension headers (IBTA annex A17). */
+/*
+ * RoCE frames: Ethernet; IPv4 or IPv6, and UDP (RoCEv2, IBTA annex A17), or a GRH (RoCEv1, annex A16); BTH and extension
+ * headers.
+ */
 #include "core/wire/wire.h"
 #include "core/wire/frame.h"
 
@@ -53,7 +56,7 @@ static uint16_t ip_sum(const uint8_t *p)
 	return (uint16_t)~sum;
 }
 
-/* With ECN the packet says that its sender takes part (RFC 3168, ECT). */
+/* Of RoCEv2. With ECN the packet says that its sender takes part (RFC 3168, ECT). */
 static uint8_t traffic_class(const struct hca *hca, const struct hca_av *av)
 {
 	return hca->cfg.dcqcn.on ? (uint8_t)((av->traffic_class & ~ECN_CE) | ECN_ECT0) : av->traffic_class;
@@ -75,14 +78,15 @@ static uint8_t *put_ipv4(uint8_t *p, const struct hca_av *av, uint8_t class_, co
 	return p + IPV4_LEN;
 }
 
+/* `next`: protocol of the `len` bytes behind. A GRH has the same layout (IBTA 8.3). */
 static uint8_t *put_ipv6(uint8_t *p, const struct hca_av *av, uint8_t class_, const uint8_t *sgid,
-			 uint32_t udp_len)
+			 uint8_t next, uint32_t len)
 {
 	p[0] = (uint8_t)(0x60 | class_ >> 4);
 	p[1] = (uint8_t)(class_ << 4 | (av->flow_label >> 16 & 0xf));
 	put16(p + 2, av->flow_label & 0xffff);
-	put16(p + IPV6_PAYLOAD, udp_len);
-	p[IPV6_NEXT] = IP_PROTO_UDP;
+	put16(p + IPV6_PAYLOAD, len);
+	p[IPV6_NEXT] = next;
 	p[IPV6_HOPS] = av->hop_limit ? av->hop_limit : 64;
 	memcpy(p + IPV6_SRC, sgid, 16);
 	memcpy(p + IPV6_DST, av->dgid, 16);
@@ -178,33 +182,63 @@ static void put_header(uint8_t *p, unsigned int hdr, const struct pkt_spec *s)
 	}
 }
 
+/* A packet of RoCEv2 to this address is IPv4. */
+static bool sends_v4(const struct port *port, const struct hca_av *av)
+{
+	return gid_is_v4(port->gid[av->sgid_index % CORE_GIDS]) && gid_is_v4(av->dgid);
+}
+
+/* Writes all headers in front of the BTH; `len` bytes follow, from the BTH to the ICRC. Returns where the BTH begins. */
+static uint8_t *put_net(const struct hca *hca, const struct pkt_spec *s, uint8_t *p, uint32_t len)
+{
+	const struct port *port = &hca->port[s->port - 1];
+	const uint8_t *sgid = port->gid[s->av->sgid_index % CORE_GIDS];
+	const bool v4 = sends_v4(port, s->av);
+
+	memcpy(p, s->av->dmac, 6);
+	memcpy(p + 6, hca->cfg.mac[s->port - 1], 6);
+	if (port_sends_v1(port, s->av)) {
+		put16(p + ETH_TYPE, HCASIM_ROCE_ETH_TYPE);
+		return put_ipv6(p + ETH_LEN, s->av, s->av->traffic_class, sgid, HCASIM_GRH_NEXT_HEADER, len);
+	}
+	put16(p + ETH_TYPE, v4 ? ETH_TYPE_IPV4 : ETH_TYPE_IPV6);
+	p += ETH_LEN;
+	len += UDP_LEN;
+	if (v4)
+		p = put_ipv4(p, s->av, traffic_class(hca, s->av), sgid, len);
+	else
+		p = put_ipv6(p, s->av, traffic_class(hca, s->av), sgid, IP_PROTO_UDP, len);
+	return put_udp(p, s->sport, len);
+}
+
+/* Bytes in front of the BTH. */
+static uint32_t net_len(const struct hca *hca, const struct pkt_spec *s)
+{
+	const struct port *port = &hca->port[s->port - 1];
+
+	if (port_sends_v1(port, s->av))
+		return ETH_LEN + HCASIM_GRH_SIZE;
+	return ETH_LEN + (sends_v4(port, s->av) ? IPV4_LEN : IPV6_LEN) + UDP_LEN;
+}
+
 struct hca_packet *packet_build(struct hca *hca, const struct pkt_spec *s, uint32_t *payload_off)
 {
 	const struct hcasim_bth_op_info *info = hcasim_bth_op_info(s->opcode);
-	const struct port *port = &hca->port[s->port - 1];
-	const uint8_t *sgid = port->gid[s->av->sgid_index % CORE_GIDS];
-	bool v4 = gid_is_v4(sgid) && gid_is_v4(s->av->dgid);
-	uint32_t pad = -s->payload_len & 3;
-	uint32_t off = ETH_LEN + (v4 ? IPV4_LEN : IPV6_LEN) + UDP_LEN + info->hdr_len;
-	uint32_t udp_len = UDP_LEN + info->hdr_len + s->payload_len + pad + HCASIM_ICRC_SIZE;
-	struct hca_packet *pkt = hca_packet_alloc(off + s->payload_len + pad + HCASIM_ICRC_SIZE);
-	uint8_t *p, class_ = traffic_class(hca, s->av);
+	const uint32_t pad = -s->payload_len & 3, bth = net_len(hca, s);
+	const uint32_t len = info->hdr_len + s->payload_len + pad + HCASIM_ICRC_SIZE;
+	struct hca_packet *pkt = hca_packet_alloc(bth + len);
 	unsigned int i;
+	uint8_t *p;
 
 	if (!pkt)
 		return NULL;
 	pkt->len = pkt->cap;
-	p = pkt->data;
-	memcpy(p, s->av->dmac, 6);
-	memcpy(p + 6, hca->cfg.mac[s->port - 1], 6);
-	put16(p + ETH_TYPE, v4 ? ETH_TYPE_IPV4 : ETH_TYPE_IPV6);
-	p = (v4 ? put_ipv4 : put_ipv6)(p + ETH_LEN, s->av, class_, sgid, udp_len);
-	p = put_udp(p, s->sport, udp_len);
+	p = put_net(hca, s, pkt->data, len);
 	put_bth(p, s, pad);
 	for (i = 1; i < info->num_hdrs; i++)
 		put_header(p + info->hdr_offset[info->hdr[i]], info->hdr[i], s);
-	memset(pkt->data + off + s->payload_len, 0, pad);
-	*payload_off = off;
+	*payload_off = bth + info->hdr_len;
+	memset(pkt->data + *payload_off + s->payload_len, 0, pad);
 	return pkt;
 }
 
@@ -334,26 +368,57 @@ static void parse_header(const uint8_t *p, unsigned int hdr, struct pkt_info *in
  * RoCE packets have no service level, and adapters use its field: bit 3 RoCEv2, bits 2:0 the network header (ConnectX
  * PRM, CQE; UCX's ud_verbs depends on it).
  */
+#define ROCE_V1      0x0
 #define ROCE_V2_IPV6 0x9
 #define ROCE_V2_IPV4 0xa
 
-static bool parse_net(const struct hca_packet *pkt, struct pkt_info *info, uint32_t *udp_off,
-		      uint32_t *udp_len)
+/* False: it is RoCEv1 nevertheless, but malformed. */
+static bool parse_grh(const uint8_t *p, uint32_t len, struct pkt_info *info, uint32_t *bth_len)
 {
-	const uint8_t *p = pkt->data;
+	info->v1 = true;
+	info->packet_type = ROCE_V1;
+	info->refused = HCASIM_COUNTER_REFUSED_MALFORMED;
+	if (len < HCASIM_GRH_SIZE || p[0] >> 4 != 6 || p[IPV6_NEXT] != HCASIM_GRH_NEXT_HEADER)
+		return false;
+	*bth_len = get16(p + IPV6_PAYLOAD);
+	if (*bth_len > len - HCASIM_GRH_SIZE)
+		return false;
+	memcpy(info->sgid, p + IPV6_SRC, 16);
+	memcpy(info->dgid, p + IPV6_DST, 16);
+	info->ce = false;
+	memcpy(info->grh, p, HCASIM_GRH_SIZE);
+	info->refused = 0;
+	return true;
+}
 
+static bool parse_udp(const uint8_t *p, uint32_t len)
+{
+	return get16(p + UDP_DPORT) == HCASIM_ROCE_UDP_PORT && get16(p + UDP_LENGTH) == len;
+}
+
+/* Finds BTH and its length up to the end of the ICRC. False: it is not RoCE, or info->refused says what is wrong. */
+static bool parse_net(const struct hca_packet *pkt, struct pkt_info *info, uint32_t *bth, uint32_t *bth_len)
+{
+	const uint32_t left = pkt->len - ETH_LEN, type = pkt->len < ETH_LEN ? 0 : get16(pkt->data + ETH_TYPE);
+	const uint8_t *p = pkt->data + ETH_LEN;
+	uint32_t ip, udp_len;
+
+	info->refused = 0;
 	if (pkt->len < ETH_LEN)
 		return false;
-	memcpy(info->smac, p + 6, 6);
-	info->v4 = get16(p + ETH_TYPE) == ETH_TYPE_IPV4;
-	info->packet_type = info->v4 ? ROCE_V2_IPV4 : ROCE_V2_IPV6;
-	if (info->v4) {
-		*udp_off = ETH_LEN + IPV4_LEN;
-		return parse_ipv4(p + ETH_LEN, pkt->len - ETH_LEN, info, udp_len);
-	}
-	*udp_off = ETH_LEN + IPV6_LEN;
-	return get16(p + ETH_TYPE) == ETH_TYPE_IPV6 &&
-	       parse_ipv6(p + ETH_LEN, pkt->len - ETH_LEN, info, udp_len);
+	memcpy(info->smac, pkt->data + 6, 6);
+	*bth = ETH_LEN + HCASIM_GRH_SIZE;
+	if (type == HCASIM_ROCE_ETH_TYPE)
+		return parse_grh(p, left, info, bth_len);
+	info->v1 = false;
+	info->packet_type = type == ETH_TYPE_IPV4 ? ROCE_V2_IPV4 : ROCE_V2_IPV6;
+	ip = type == ETH_TYPE_IPV4 ? IPV4_LEN : IPV6_LEN;
+	if (!(type == ETH_TYPE_IPV4 && parse_ipv4(p, left, info, &udp_len)) &&
+	    !(type == ETH_TYPE_IPV6 && parse_ipv6(p, left, info, &udp_len)))
+		return false;
+	*bth = ETH_LEN + ip + UDP_LEN;
+	*bth_len = udp_len - UDP_LEN;
+	return parse_udp(p + ip, udp_len);
 }
 
 static bool icrc_ok(const struct hca *hca, const struct hca_packet *pkt, uint32_t end)
@@ -367,27 +432,24 @@ static bool icrc_ok(const struct hca *hca, const struct hca_packet *pkt, uint32_
 /* Frames are untrusted: check the length before every field. */
 bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, struct pkt_info *info)
 {
-	uint32_t off, len, i;
+	uint32_t bth, len, i;
 	const uint8_t *p;
 
 	info->number = pkt->number;
-	info->refused = 0;
-	if (!parse_net(pkt, info, &off, &len))
+	info->dqpn = info->psn = 0;
+	if (!parse_net(pkt, info, &bth, &len))
 		return false;
-	p = pkt->data + off;
-	if (get16(p + UDP_DPORT) != HCASIM_ROCE_UDP_PORT || get16(p + UDP_LENGTH) != len)
-		return false;
-	p += UDP_LEN;
+	p = pkt->data + bth;
 	info->refused = HCASIM_COUNTER_REFUSED_MALFORMED;
-	if (!parse_bth(p, len - UDP_LEN, info))
+	if (!parse_bth(p, len, info))
 		return false;
 	info->refused = HCASIM_COUNTER_REFUSED_ICRC;
-	if (!icrc_ok(hca, pkt, off + len))
+	if (!icrc_ok(hca, pkt, bth + len))
 		return false;
 	info->refused = 0;
 	for (i = 1; i < info->op->num_hdrs; i++)
 		parse_header(p + info->op->hdr_offset[info->op->hdr[i]], info->op->hdr[i], info);
-	info->payload_off = off + UDP_LEN + info->op->hdr_len;
+	info->payload_off = bth + info->op->hdr_len;
 	return true;
 }
 
@@ -397,10 +459,9 @@ static bool peek_bth(const struct hca_packet *pkt, struct hcasim_bth *bth)
 	struct pkt_info info;
 	uint32_t off, len;
 
-	if (!parse_net(pkt, &info, &off, &len) ||
-	    get16(pkt->data + off + UDP_DPORT) != HCASIM_ROCE_UDP_PORT || len < UDP_LEN + sizeof(*bth))
+	if (!parse_net(pkt, &info, &off, &len) || len < sizeof(*bth))
 		return false;
-	memcpy(bth, pkt->data + off + UDP_LEN, sizeof(*bth));
+	memcpy(bth, pkt->data + off, sizeof(*bth));
 	return true;
 }
 
@@ -430,12 +491,12 @@ uint8_t packet_descriptors(const struct hca_packet *pkt)
 	return op->flags & HCASIM_BTH_F_SEND && op->flags & HCASIM_BTH_F_START;
 }
 
-bool port_has_gid(const struct port *port, const uint8_t gid[16])
+bool port_has_gid(const struct port *port, const uint8_t gid[16], bool v1)
 {
 	unsigned int i;
 
 	for (i = 0; i < CORE_GIDS; i++)
-		if (!memcmp(port->gid[i], gid, 16))
+		if (port->gid_v1[i] == v1 && !memcmp(port->gid[i], gid, 16))
 			return true;
 	return false;
 }

@@ -21,6 +21,7 @@ uint32_t packet_dqpn(const struct hca_packet *pkt);
  */
 uint8_t packet_descriptors(const struct hca_packet *pkt);
 bool gid_is_v4(const uint8_t gid[16]);
-bool port_has_gid(const struct port *port, const uint8_t gid[16]);
+/* For packets of this RoCE version. */
+bool port_has_gid(const struct port *port, const uint8_t gid[16], bool v1);
 
 #endif

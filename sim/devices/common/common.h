@@ -19,7 +19,7 @@
 #define COMMON_MAX_PD       32768
 #define COMMON_MAX_AH       65536
 #define COMMON_MAX_MCAST    65536
-#define COMMON_GID_TABLE    4 /* entries of a port */
+#define COMMON_GID_TABLE    16 /* entries of a port */
 #define COMMON_PAGE_SIZE    4096u
 
 struct common_pd {
@@ -86,7 +86,7 @@ void common_query_counters(struct drv_device *dev, uint8_t port, struct hca_coun
 void common_query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out);
 uint64_t common_query_port_speed(struct drv_device *dev, uint8_t port);
 int common_set_port(struct drv_device *dev, uint8_t port, bool up);
-int common_set_gid(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16]);
+int common_set_gid(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16], bool v1);
 
 /* gsi.c: QP 1 and the alarm */
 int common_send_mad(struct drv_device *dev, uint8_t port, const struct hca_av *av, const void *mad);

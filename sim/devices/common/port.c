@@ -78,7 +78,7 @@ int common_set_port(struct drv_device *dev, uint8_t port, bool up)
 	return hca_port_set(dev->hca, port, up, port_mtu(dev));
 }
 
-int common_set_gid(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16])
+int common_set_gid(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16], bool v1)
 {
-	return hca_gid_set(dev->hca, port, index, gid);
+	return hca_gid_set(dev->hca, port, index, gid, v1);
 }

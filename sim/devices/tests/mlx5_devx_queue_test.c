@@ -395,7 +395,7 @@ static void test_refused_values(void)
 	bad[2].dw2 = 0;
 	bad[3].dw2 = QPC(MTU, 6);
 	bad[4].dw36 |= QPC(LOG_RRA_MAX, 7);
-	path.timeout |= ADS(SRC_ADDR_INDEX, 4);
+	path.timeout |= ADS(SRC_ADDR_INDEX, 16);
 	memcpy(bad[5].path, &path, sizeof(path));
 	new_qp(&qp, HCASIM_MLX5_QP_ST_RC);
 	modify_fails(&qp, HCASIM_MLX5_CMD_RST2INIT_QP, &bad[0], 0, BAD_PARAM);

@@ -148,13 +148,15 @@ int m_query_context(struct call *c)
 static void gid_entry(const struct kdev *d, unsigned int port, unsigned int index,
 		      struct ib_uverbs_gid_entry *e)
 {
+	const struct kgid *g = &d->gid[port - 1][index];
+
 	*e = (struct ib_uverbs_gid_entry){
 		.gid_index = index,
 		.port_num = port,
-		.gid_type = IB_UVERBS_GID_TYPE_ROCE_V2,
+		.gid_type = g->v1 ? IB_UVERBS_GID_TYPE_ROCE_V1 : IB_UVERBS_GID_TYPE_ROCE_V2,
 		.netdev_ifindex = kdev_ifindex(d, port),
 	};
-	memcpy(e->gid, d->gid[port - 1][index].raw, sizeof(e->gid));
+	memcpy(e->gid, g->raw, sizeof(e->gid));
 }
 
 /* Returns the number of entries, or -EINVAL when more than `max` are in use. */

@@ -10,7 +10,7 @@
 
 #define DEFAULT_HOPS 64 /* net.ipv4.ip_default_ttl, used if the route has no hop limit */
 
-static bool is_v4_mapped(const uint8_t gid[16])
+bool addr_is_v4(const uint8_t gid[16])
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -19,13 +19,13 @@ static bool is_v4_mapped(const uint8_t gid[16])
 
 bool addr_is_multicast(const uint8_t gid[16])
 {
-	return gid[0] == 0xff || (is_v4_mapped(gid) && (gid[12] & 0xf0) == 0xe0);
+	return gid[0] == 0xff || (addr_is_v4(gid) && (gid[12] & 0xf0) == 0xe0);
 }
 
 /* RFC 1112 6.4: the low 23 bits of the group; RFC 2464 7: the low 32 bits. */
 static void multicast_mac(const uint8_t gid[16], uint8_t mac[6])
 {
-	if (is_v4_mapped(gid)) {
+	if (addr_is_v4(gid)) {
 		const uint8_t v4[6] = {0x01, 0x00, 0x5e, gid[13] & 0x7f, gid[14], gid[15]};
 
 		memcpy(mac, v4, 6);
@@ -65,28 +65,55 @@ static void link_local_to_mac(const uint8_t gid[16], uint8_t mac[6])
 	memcpy(mac + 3, gid + 13, 3);
 }
 
-static void set_gid(struct kdev *d, unsigned int port, unsigned int index, const uint8_t gid[16])
+static void set_gid(struct kdev *d, unsigned int port, unsigned int index, const uint8_t gid[16], bool v1)
 {
 	struct kgid *g = &d->gid[port - 1][index];
 
-	if (kdev_ops(d)->set_gid(&d->drv, port, index, gid))
+	if (kdev_ops(d)->set_gid(&d->drv, port, index, gid, v1))
 		return;
 	memcpy(g->raw, gid, 16);
 	g->valid = true;
+	g->v1 = v1;
 }
 
-/* Entry 0: link-local, from the MAC. Entry 1: 10.77.<port - 1>.<adapter + 1>. Both RoCE v2. */
+static bool has_v1(const struct kdev *d)
+{
+	const enum drv_roce_v1 v1 = kdev_ops(d)->roce_v1;
+
+	return v1 == DRV_ROCE_V1_ALWAYS || (v1 == DRV_ROCE_V1_CONFIGURED && d->drv.cfg->roce_v1);
+}
+
+/*
+ * The addresses in the order of Linux (roce_gid_mgmt.c): link-local, from the MAC; 10.77.<port - 1>.<adapter + 1>. Each has an
+ * entry of RoCEv1, if the adapter has these, and then one of RoCEv2.
+ */
 void addr_fill_gids(struct kdev *d)
 {
-	uint8_t gid[16];
+	uint8_t gid[2][16];
 
 	for (unsigned int port = 1; port <= d->num_ports; port++) {
 		const uint8_t v4[16] = {[10] = 0xff, 0xff, 10, 77, port - 1, d->index + 1};
+		unsigned int n = 0;
 
-		mac_to_link_local(d->drv.cfg->mac[port - 1], gid);
-		set_gid(d, port, 0, gid);
-		set_gid(d, port, 1, v4);
+		mac_to_link_local(d->drv.cfg->mac[port - 1], gid[0]);
+		memcpy(gid[1], v4, 16);
+		for (unsigned int i = 0; i < 2; i++) {
+			if (has_v1(d))
+				set_gid(d, port, n++, gid[i], true);
+			set_gid(d, port, n++, gid[i], false);
+		}
 	}
+}
+
+const struct kgid *addr_find_gid(const struct kdev *d, uint8_t port, const uint8_t gid[16], bool v1)
+{
+	for (unsigned int i = 0; i < MAX_GIDS; i++) {
+		const struct kgid *g = &d->gid[port - 1][i];
+
+		if (g->valid && g->v1 == v1 && !memcmp(g->raw, gid, 16))
+			return g;
+	}
+	return NULL;
 }
 
 int addr_check_sgid(const struct kdev *d, uint32_t port, uint32_t index)
@@ -96,16 +123,15 @@ int addr_check_sgid(const struct kdev *d, uint32_t port, uint32_t index)
 	return d->gid[port - 1][index].valid ? 0 : -ENODATA;
 }
 
+/* Whatever its RoCE version: that is no property of an address. */
 static const uint8_t *find_mac(const struct kernel *k, const uint8_t gid[16])
 {
 	for (unsigned int i = 0; i < k->num_devices; i++) {
 		const struct kdev *d = &k->dev[i];
 
-		for (unsigned int p = 0; p < d->num_ports; p++) {
-			for (unsigned int n = 0; n < MAX_GIDS; n++) {
-				if (d->gid[p][n].valid && !memcmp(d->gid[p][n].raw, gid, 16))
-					return d->drv.cfg->mac[p];
-			}
+		for (unsigned int p = 1; p <= d->num_ports; p++) {
+			if (addr_find_gid(d, p, gid, false) || addr_find_gid(d, p, gid, true))
+				return d->drv.cfg->mac[p - 1];
 		}
 	}
 	return NULL;
@@ -119,12 +145,12 @@ static int unicast_mac(const struct kdev *d, const uint8_t sgid[16], const uint8
 {
 	const uint8_t *known;
 
-	if (is_v4_mapped(sgid) != is_v4_mapped(dgid))
+	if (addr_is_v4(sgid) != addr_is_v4(dgid))
 		return -EINVAL;
 	known = find_mac(d->k, dgid);
 	if (known)
 		memcpy(mac, known, 6);
-	else if (is_v4_mapped(dgid))
+	else if (addr_is_v4(dgid))
 		return -ETIMEDOUT;
 	else if (!is_link_local(dgid))
 		return -ENETUNREACH;
@@ -137,6 +163,7 @@ static int unicast_mac(const struct kdev *d, const uint8_t sgid[16], const uint8
 
 int addr_resolve(const struct kdev *d, const struct ib_uverbs_ah_attr *attr, struct hca_av *av)
 {
+	const struct kgid *g;
 	int ret;
 
 	/* RoCE has no address without a GRH (IBTA annex A16.3). */
@@ -157,6 +184,12 @@ int addr_resolve(const struct kdev *d, const struct ib_uverbs_ah_attr *attr, str
 		multicast_mac(av->dgid, av->dmac);
 		return 0;
 	}
+	g = &d->gid[attr->port_num - 1][attr->grh.sgid_index];
+	if (g->v1 && is_link_local(av->dgid)) {
+		/* Without a route, as in Linux: ib_resolve_unicast_gid_dmac(). */
+		link_local_to_mac(av->dgid, av->dmac);
+		return 0;
+	}
 	av->hop_limit = DEFAULT_HOPS;
-	return unicast_mac(d, d->gid[attr->port_num - 1][attr->grh.sgid_index].raw, av->dgid, av->dmac);
+	return unicast_mac(d, g->raw, av->dgid, av->dmac);
 }

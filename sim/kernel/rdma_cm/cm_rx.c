@@ -77,16 +77,14 @@ struct back { /* the path back to a datagram's sender */
 static bool way_back(struct kdev *d, const struct hca_mad *mad, struct back *b)
 {
 	struct ib_uverbs_ah_attr attr = {.is_global = 1, .port_num = mad->port};
-	unsigned int i;
+	const struct kgid *g = addr_find_gid(d, mad->port, mad->dgid, mad->v1);
 
-	for (i = 0; i < MAX_GIDS; i++) {
-		if (d->gid[mad->port - 1][i].valid && !memcmp(d->gid[mad->port - 1][i].raw, mad->dgid, 16))
-			break;
-	}
-	*b = (struct back){.d = d, .mad = mad, .sgid_index = i};
+	if (!g)
+		return false;
+	attr.grh.sgid_index = addr_index(d, mad->port, g);
+	*b = (struct back){.d = d, .mad = mad, .sgid_index = attr.grh.sgid_index};
 	memcpy(attr.grh.dgid, mad->sgid, 16);
-	attr.grh.sgid_index = i;
-	return i < MAX_GIDS && !addr_resolve(d, &attr, &b->av);
+	return !addr_resolve(d, &attr, &b->av);
 }
 
 static void answer(const struct back *b, const uint8_t *mad)

@@ -130,20 +130,10 @@ static bool is_mapped(const struct sockaddr_storage *a)
 	return a->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6(a)->sin6_addr);
 }
 
-static bool port_has(const struct kdev *d, unsigned int port, const uint8_t gid[16], uint8_t *index)
-{
-	for (unsigned int i = 0; i < MAX_GIDS; i++) {
-		if (d->gid[port - 1][i].valid && !memcmp(d->gid[port - 1][i].raw, gid, 16)) {
-			*index = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 bool ua_find(struct kernel *k, const struct sockaddr_storage *a, struct kdev **dev, uint8_t *port,
 	     uint8_t *index)
 {
+	const struct kgid *g;
 	uint8_t gid[16];
 
 	if (ua_any(a) || is_mapped(a))
@@ -153,9 +143,11 @@ bool ua_find(struct kernel *k, const struct sockaddr_storage *a, struct kdev **d
 		for (unsigned int p = 1; p <= k->dev[i].num_ports; p++) {
 			if (is_scoped(a) && in6(a)->sin6_scope_id != kdev_ifindex(&k->dev[i], p))
 				continue;
-			if (port_has(&k->dev[i], p, gid, index)) {
+			g = addr_find_gid(&k->dev[i], p, gid, false); /* as cma's default_roce_mode */
+			if (g) {
 				*dev = &k->dev[i];
 				*port = p;
+				*index = addr_index(&k->dev[i], p, g);
 				return true;
 			}
 		}
@@ -165,16 +157,17 @@ bool ua_find(struct kernel *k, const struct sockaddr_storage *a, struct kdev **d
 
 void ua_of_port(const struct kdev *d, uint8_t port, int family, struct sockaddr_storage *a, uint8_t *index)
 {
-	const unsigned int i = family == AF_INET ? 1 : 0; /* the order of addr_fill_gids() */
-	const uint8_t *gid = d->gid[port - 1][i].raw;
+	const struct kgid *g = d->gid[port - 1]; /* which has a RoCEv2 entry of each family */
 	struct sockaddr_in6 *six = (struct sockaddr_in6 *)a;
 
+	while (!g->valid || g->v1 || addr_is_v4(g->raw) != (family == AF_INET))
+		g++;
 	a->ss_family = family;
-	*index = i;
+	*index = addr_index(d, port, g);
 	if (family == AF_INET) {
-		memcpy(&((struct sockaddr_in *)a)->sin_addr, gid + 12, 4);
+		memcpy(&((struct sockaddr_in *)a)->sin_addr, g->raw + 12, 4);
 	} else {
-		memcpy(&six->sin6_addr, gid, 16);
+		memcpy(&six->sin6_addr, g->raw, 16);
 		six->sin6_scope_id = kdev_ifindex(d, port);
 	}
 }

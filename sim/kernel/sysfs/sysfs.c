@@ -238,7 +238,7 @@ static void gid_attrs(struct tree *t, const struct kdev *d, unsigned int port, c
 		if (!g->valid)
 			continue;
 		snprintf(sub, sizeof(sub), "%s/gid_attrs/types", dir);
-		attr(t, sub, name, "RoCE v2");
+		attr(t, sub, name, "%s", g->v1 ? "IB/RoCE v1" : "RoCE v2");
 		snprintf(sub, sizeof(sub), "%s/gid_attrs/ndevs", dir);
 		attr(t, sub, name, "%s", ndev);
 	}

@@ -319,7 +319,7 @@ static void addresses(void)
 		{{[10] = 0xff, 0xff, 239, 129, 3, 4}, {1, 0, 0x5e, 1, 3, 4}, 1, 0},
 		/* source entries that are empty or do not exist */
 		{{[10] = 0xff, 0xff, 10, 77, 0, 2}, {0}, 3, -ENODATA},
-		{{[10] = 0xff, 0xff, 10, 77, 0, 2}, {0}, 4, -EINVAL},
+		{{[10] = 0xff, 0xff, 10, 77, 0, 2}, {0}, 16, -EINVAL},
 	};
 
 	ready();
@@ -465,7 +465,7 @@ static void queries(void)
 	CU_ASSERT_EQUAL(p.link_layer, 2);
 	CU_ASSERT_EQUAL(p.lid, 0);
 	CU_ASSERT_EQUAL(p.active_mtu, 5);
-	CU_ASSERT_EQUAL(p.gid_tbl_len, 4);
+	CU_ASSERT_EQUAL(p.gid_tbl_len, 16);
 	CU_ASSERT_EQUAL(p.pkey_tbl_len, 1);
 	file_close();
 }

@@ -60,7 +60,7 @@ static void ports(void)
 	is("class/infiniband/hcasim0/ports/1/gids/0", "fe80:0000:0000:0000:0000:00ff:fe00:1000\n");
 	is("class/infiniband/hcasim1/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:0a4d:0002\n");
 	is("class/infiniband/hcasim1/ports/1/gids/2", "0000:0000:0000:0000:0000:0000:0000:0000\n");
-	is("class/infiniband/hcasim0/ports/1/gids/4", "(no such file)");
+	is("class/infiniband/hcasim0/ports/1/gids/16", "(no such file)");
 	is("class/infiniband/hcasim0/ports/1/gid_attrs/types/1", "RoCE v2\n");
 	is("class/infiniband/hcasim0/ports/1/gid_attrs/ndevs/1", "ens3\n");
 	is("class/infiniband/hcasim0/ports/1/gid_attrs/types/2", "(no such file)");

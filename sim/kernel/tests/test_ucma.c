@@ -413,10 +413,52 @@ static void written_event(void)
 	cm_pair_close(&c);
 }
 
+/* Fills the GID tables again, with entries of RoCEv1 or without. */
+static void with_v1(bool on)
+{
+	for (unsigned int i = 0; i < w.k->num_devices; i++) {
+		((struct hca_config *)(uintptr_t)w.k->dev[i].drv.cfg)->roce_v1 = on;
+		memset(w.k->dev[i].gid, 0, sizeof(w.k->dev[i].gid));
+		addr_fill_gids(&w.k->dev[i]);
+	}
+}
+
+/* As on a ConnectX. An address of the connection manager is RoCEv2; link-local destinations of RoCEv1 contain their MAC. */
+static void roce_v1(void)
+{
+	static const uint8_t other[16] = {0xfe, 0x80, [8] = 0x12, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77};
+	struct sockaddr_storage a = {.ss_family = AF_INET};
+	const struct kgid *g = w.k->dev[1].gid[0];
+	struct kdev *d;
+	uint8_t port, index;
+
+	with_v1(true);
+	for (unsigned int i = 0; i < 5; i++)
+		CU_ASSERT(g[i].valid == (i < 4) && g[i].v1 == (i == 0 || i == 2) &&
+			  g[i].raw[0] == (i < 2 ? 0xfe : 0) &&
+			  g[i].raw[15] == (i < 2   ? 1
+					   : i < 4 ? 2
+						   : 0));
+	((struct sockaddr_in *)&a)->sin_addr.s_addr = htobe32(10u << 24 | 77 << 16 | 2);
+	CU_ASSERT(ua_find(w.k, &a, &d, &port, &index) && d == &w.k->dev[1] && index == 3);
+	ua_of_port(&w.k->dev[1], 1, AF_INET6, &a, &index);
+	CU_ASSERT_EQUAL(index, 1);
+	file_open();
+	CHECK_ERR(make_context(), 0);
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_ah(other, 0), 0);
+	CU_ASSERT_EQUAL(memcmp(w.arena, "\x10\x11\x22\x55\x66\x77", 6), 0);
+	CHECK_ERR(make_ah(other, 1), -ETIMEDOUT);
+	CHECK_ERR(make_ah(g[2].raw, 2), 0);
+	file_close();
+	with_v1(false);
+}
+
 void add_ucma_suite(void)
 {
 	CU_pSuite s = CU_add_suite("connection manager", world_init, world_exit);
 
+	CU_add_test(s, "entries of RoCEv1", roce_v1);
 	CU_add_test(s, "a connection", connection);
 	CU_add_test(s, "its end", disconnection);
 	CU_add_test(s, "refusal", rejection);

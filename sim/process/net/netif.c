@@ -72,18 +72,22 @@ static bool device_of(const char *name, char *device, size_t size)
 static void fill_addrs(struct netif *n)
 {
 	const unsigned int port = number_of(n->name, "dev_port") + 1;
-	char device[64], text[INET6_ADDRSTRLEN], owner[IF_NAMESIZE];
+	char device[64], text[INET6_ADDRSTRLEN], type[16], owner[IF_NAMESIZE];
 
 	if (!device_of(n->name, device, sizeof(device)))
 		return;
 	line_of(n->firmware, sizeof(n->firmware), "infiniband/%s/fw_ver", device);
 	line_of(n->driver, sizeof(n->driver), "infiniband/%s/hca_type", device);
 	for (unsigned int i = 0; n->num_addrs < NETIF_ADDR_MAX; i++) {
-		/* Only entries in use have an interface. */
-		if (!line_of(owner, sizeof(owner), "infiniband/%s/ports/%u/gid_attrs/ndevs/%u", device, port,
-			     i) ||
-		    !line_of(text, sizeof(text), "infiniband/%s/ports/%u/gids/%u", device, port, i))
+		if (!line_of(text, sizeof(text), "infiniband/%s/ports/%u/gids/%u", device, port, i))
 			return;
+		/* Each address has one entry of RoCEv2. Those that are not in use have no type. */
+		if (!line_of(type, sizeof(type), "infiniband/%s/ports/%u/gid_attrs/types/%u", device, port,
+			     i) ||
+		    strcmp(type, "RoCE v2") ||
+		    !line_of(owner, sizeof(owner), "infiniband/%s/ports/%u/gid_attrs/ndevs/%u", device, port,
+			     i))
+			continue;
 		if (!strcmp(owner, n->name) && inet_pton(AF_INET6, text, &n->addr[n->num_addrs]) == 1)
 			n->num_addrs++;
 	}

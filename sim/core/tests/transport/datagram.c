@@ -108,8 +108,10 @@ static void ud_good(void)
 	pair_free(&p);
 }
 
-static void ud_ipv6(void)
+static void ud_with_grh(bool v1)
 {
+	/* An engine that builds the frames makes none of RoCEv1. */
+	const bool possible = !v1 || !untimed_engine || !untimed_engine->frame;
 	static const uint8_t gids[2][16] = {{0xfe, 0x80, [15] = 1}, {0xfe, 0x80, [15] = 2}};
 	struct tiny_wqe w = {.op = HCASIM_WQE_OP_SEND, .flags = HCA_WR_SIGNALED, .ud_qkey = QKEY};
 	struct hca_av av = av_to(1);
@@ -117,8 +119,12 @@ static void ud_ipv6(void)
 	struct pair p;
 
 	ud_pair(&p);
-	hca_gid_set(p.fixture->hca[0], 1, 3, gids[0]);
-	hca_gid_set(p.fixture->hca[1], 1, 0, gids[1]);
+	CU_ASSERT_EQUAL(hca_gid_set(p.fixture->hca[0], 1, 3, gids[0], v1), possible ? 0 : -EOPNOTSUPP);
+	hca_gid_set(p.fixture->hca[1], 1, 0, gids[1], v1);
+	if (!possible) {
+		pair_free(&p);
+		return;
+	}
 	w.ud_qpn = p.qp[1]->qpn;
 	av.sgid_index = 3;
 	av.flow_label = 0xabcde;
@@ -132,10 +138,21 @@ static void ud_ipv6(void)
 	CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 139);
 	CU_ASSERT_EQUAL(p.mem[1][0] >> 4, 6);
 	CU_ASSERT_EQUAL(p.mem[1][1], 0xca); /* traffic class 5c, flow label abcde */
+	CU_ASSERT_EQUAL(p.mem[1][6], v1 ? 0x1b : 17);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1] + 8, gids[0], 16), 0);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1] + 24, gids[1], 16), 0);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1] + 40, p.mem[0], 99), 0);
 	pair_free(&p);
+}
+
+static void ud_ipv6(void)
+{
+	ud_with_grh(false);
+}
+
+static void ud_v1(void)
+{
+	ud_with_grh(true);
 }
 
 static void ud_qkey(void)
@@ -286,6 +303,7 @@ const struct test datagram_tests[] = {
 	{"address of another port", ud_other_port},
 	{"UD NOP", ud_nop},
 	{"UD over IPv6", ud_ipv6},
+	{"UD over RoCEv1", ud_v1},
 	{"Q_Key", ud_qkey},
 	{"UD without room", ud_no_room},
 	{"UD errors and SQE", ud_error},

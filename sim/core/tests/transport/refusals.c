@@ -162,12 +162,31 @@ static const uint8_t other_gid[16] = {[10] = 0xff, 0xff, 10, 9, 9, 9};
 
 static void other_destination(struct pair *p)
 {
-	hca_gid_set(p->fixture->hca[1], 1, 0, other_gid);
+	hca_gid_set(p->fixture->hca[1], 1, 0, other_gid, false);
 }
 
 static void other_source(struct pair *p)
 {
-	hca_gid_set(p->fixture->hca[0], 1, 0, other_gid);
+	hca_gid_set(p->fixture->hca[0], 1, 0, other_gid, false);
+}
+
+/* The GID of a side becomes one of RoCEv1, and with it what the side sends. */
+static void roce_v1(struct pair *p, unsigned int side)
+{
+	uint8_t gid[16];
+
+	untimed_gid(side, 1, gid);
+	CU_ASSERT_EQUAL(hca_gid_set(p->fixture->hca[side], 1, 0, gid, true), 0);
+}
+
+static void v1_to_v2(struct pair *p)
+{
+	roce_v1(p, 0);
+}
+
+static void v2_to_v1(struct pair *p)
+{
+	roce_v1(p, 1);
 }
 
 static void receive(struct pair *p, uint32_t len, uint32_t key)
@@ -263,7 +282,10 @@ static const struct refusal refusals[] = {
 	{REASON(WRONG_PORT), .prepare = other_port},
 	{REASON(PKEY), .at = BTH + 3, .flip = 1},
 	{REASON(PKEY), UD, .at = BTH + 3, .flip = 1, .prepare = good_receive},
+	{REASON(ROCE_VERSION), .at = ETH_LEN, .prepare = v1_to_v2},
+	{REASON(ROCE_VERSION), UC, .at = ETH_LEN, .prepare = v2_to_v1},
 	{REASON(DGID), .prepare = other_destination},
+	{REASON(DGID), UD, .at = ETH_LEN, .prepare = v1_to_v2},
 	{REASON(SGID), .prepare = other_source},
 	{REASON(QKEY), UD, .key = 1, .prepare = good_receive},
 	{REASON(CNP), SEND, .len = 16, .at = BTH, .flip = 0x04 ^ 0x81},
@@ -408,6 +430,35 @@ static void gsi(void)
 	counted_free(&p);
 }
 
+/* The driver is told which version a datagram came as, and one that the port has no GID for is refused. */
+static void gsi_v1(void)
+{
+	static const uint8_t mad[HCA_MAD_SIZE];
+	struct hca_av av = {.hop_limit = 9, .port = 1};
+	struct hca_counters c;
+	struct hca_mad got;
+	uint8_t gid[16];
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	untimed_gid(1, 1, av.dgid);
+	untimed_mac(1, 1, av.dmac);
+	untimed_gid(0, 1, gid);
+	hca_gid_set(p.fixture->hca[0], 1, 1, gid, true);
+	for (unsigned int both = 0; both < 2; both++) {
+		for (av.sgid_index = 0; av.sgid_index < 2; av.sgid_index++) {
+			CU_ASSERT_EQUAL(hca_gsi_send(p.fixture->hca[0], 1, &av, mad), 0);
+			fixture_run(p.fixture);
+			CU_ASSERT_EQUAL(hca_gsi_recv(p.fixture->hca[1], &got), both || !av.sgid_index);
+			CU_ASSERT_EQUAL(got.v1, both && av.sgid_index);
+		}
+		hca_gid_set(p.fixture->hca[1], 1, 1, av.dgid, true);
+	}
+	hca_counters(p.fixture->hca[1], &c);
+	CU_ASSERT_EQUAL(c.refused_dgid, 1);
+	counted_free(&p);
+}
+
 /* An XRC request that names no SRQ. */
 static void xrc(void)
 {
@@ -436,6 +487,7 @@ const struct test refusal_tests[] = {
 	{"rest of a message", skipped},
 	{"receive FIFO", fifo},
 	{"management datagrams", gsi},
+	{"management datagrams of RoCEv1", gsi_v1},
 	{"XRC", xrc},
 	{NULL, NULL},
 };

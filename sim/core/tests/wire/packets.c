@@ -122,6 +122,9 @@ static void round_trip(struct hca *hca, uint8_t opcode, uint32_t len, const stru
 	CU_ASSERT_EQUAL(i.payload_len, len);
 	CU_ASSERT_TRUE(i.dqpn == s.dqpn && i.psn == s.psn && i.se && i.ackreq && i.pkey == 0xffff);
 	CU_ASSERT_EQUAL(memcmp(i.dgid, av->dgid, 16), 0);
+	CU_ASSERT_EQUAL(memcmp(i.sgid, hca->port[0].gid[av->sgid_index], 16), 0);
+	CU_ASSERT_EQUAL(i.v1, av->sgid_index >= 2);
+	CU_ASSERT_EQUAL(get16(pkt->data + ETH_TYPE) == HCASIM_ROCE_ETH_TYPE, i.v1);
 	for (h = 0; h < i.op->num_hdrs; h++)
 		has |= 1u << i.op->hdr[h];
 	if (has & 1u << HCASIM_HDR_DETH)
@@ -140,20 +143,24 @@ static void round_trip(struct hca *hca, uint8_t opcode, uint32_t len, const stru
 	hca_packet_free(pkt);
 }
 
+/* Over IPv4, IPv6, and RoCEv1 with GIDs of both kinds. */
 static void every_opcode(void)
 {
 	static const uint8_t v6[16] = {0xfe, 0x80, [15] = 9};
 	struct fixture *fixture = fixture_new(NULL, 0);
 	struct hca_av av = {.hop_limit = 3, .traffic_class = 1, .flow_label = 5};
-	unsigned int op, len, six;
+	unsigned int op, len;
+	uint8_t v4[16];
 
-	hca_gid_set(fixture->hca[0], 1, 1, v6);
-	for (six = 0; six < 2; six++) {
-		if (six)
+	untimed_gid(0, 1, v4);
+	hca_gid_set(fixture->hca[0], 1, 1, v6, false);
+	hca_gid_set(fixture->hca[0], 1, 2, v4, true);
+	hca_gid_set(fixture->hca[0], 1, 3, v6, true);
+	for (av.sgid_index = 0; av.sgid_index < 4; av.sgid_index++) {
+		if (av.sgid_index & 1)
 			memcpy(av.dgid, v6, 16);
 		else
 			untimed_gid(1, 1, av.dgid);
-		av.sgid_index = (uint8_t)six;
 		for (op = 0; op < 256; op++) {
 			const struct hcasim_bth_op_info *info = hcasim_bth_op_info((uint8_t)op);
 
@@ -163,6 +170,93 @@ static void every_opcode(void)
 				round_trip(fixture->hca[0], (uint8_t)op, len, &av);
 		}
 	}
+	fixture_free(fixture);
+}
+
+/* A SEND of 10 bytes; its GRH by the figures of IBTA 8.3 and A16, its ICRC computed bit by bit. */
+static void roce_v1(void)
+{
+	static const uint8_t to[16] = {[10] = 0xff, 0xff, 10, 77, 0, 2};
+	static const uint8_t grh[8] = {0x6a, 0x51, 0x23, 0x45, 0, 12 + 12 + 4, 0x1b, 9};
+	struct fixture *fixture = fixture_new(NULL, 0);
+	const struct hca_av av = {.hop_limit = 9,
+				  .traffic_class = 0xa5,
+				  .flow_label = 0x12345,
+				  .dgid = {[10] = 0xff, 0xff, 10, 77, 0, 2}};
+	const struct pkt_spec s = {.opcode = HCASIM_BTH_OP_RC_SEND_ONLY,
+				   .port = 1,
+				   .av = &av,
+				   .dqpn = 3,
+				   .psn = 4,
+				   .payload_len = 10};
+	struct hca_packet *pkt;
+	uint32_t off, crc = ~0u;
+	uint8_t seen[8 + 40 + 12 + 12];
+
+	hca_gid_set(fixture->hca[0], 1, 0, to, true);
+	pkt = packet_build(fixture->hca[0], &s, &off);
+	memset(pkt->data + off, 0x5a, 10);
+	finish(fixture->hca[0], pkt);
+	CU_ASSERT_EQUAL_FATAL(pkt->len, ETH_LEN + 40 + 12 + 12 + 4);
+	CU_ASSERT_EQUAL(get16(pkt->data + ETH_TYPE), 0x8915);
+	CU_ASSERT_EQUAL(memcmp(pkt->data + ETH_LEN, grh, sizeof(grh)), 0);
+	CU_ASSERT_EQUAL(memcmp(pkt->data + ETH_LEN + 24, to, 16), 0);
+	CU_ASSERT_EQUAL(hca_packet_priority(pkt), 0);
+	CU_ASSERT_FALSE(hca_packet_mark(pkt));
+	memset(seen, 0xff, 8);
+	memcpy(seen + 8, pkt->data + ETH_LEN, sizeof(seen) - 8);
+	memset(seen + 8, 0xff, 4);
+	seen[8] = 0x6f;
+	seen[8 + 7] = seen[8 + 40 + 4] = 0xff;
+	for (uint32_t bit = 0; bit < sizeof(seen) * 8; bit++)
+		crc = crc >> 1 ^ ((crc ^ seen[bit / 8] >> bit % 8) & 1 ? 0xedb88320 : 0);
+	crc = htole32(~crc);
+	CU_ASSERT_EQUAL(memcmp(&crc, pkt->data + pkt->len - 4, 4), 0);
+	hca_packet_free(pkt);
+	fixture_free(fixture);
+}
+
+/* Each frame of the EtherType is the transport's: one that is cut, or has another GRH, is malformed. */
+static void roce_v1_malformed(void)
+{
+	static const struct {
+		uint32_t at, flip;
+		uint8_t refused;
+	} tab[] = {
+		{ETH_LEN, 0x20, HCASIM_COUNTER_REFUSED_MALFORMED},     /* version */
+		{ETH_LEN + 6, 0x01, HCASIM_COUNTER_REFUSED_MALFORMED}, /* next header */
+		{ETH_LEN + 4, 0x10, HCASIM_COUNTER_REFUSED_MALFORMED}, /* length */
+		{ETH_LEN + 5, 0x04, HCASIM_COUNTER_REFUSED_ICRC},
+		{ETH_LEN + 8, 0x01, HCASIM_COUNTER_REFUSED_ICRC},           /* source */
+		{ETH_LEN + 40 + 1, 0x01, HCASIM_COUNTER_REFUSED_MALFORMED}, /* version of the transport */
+		{ETH_LEN + 1, 0x10, 0},                                     /* traffic class */
+		{ETH_LEN + 7, 0x10, 0},                                     /* hop limit */
+		{ETH_TYPE + 1, 0x01, 0},
+	};
+	struct fixture *fixture = fixture_new(NULL, 0);
+	const struct hca_av av = {.hop_limit = 9};
+	const struct pkt_spec s = {
+		.opcode = HCASIM_BTH_OP_RC_SEND_ONLY, .port = 1, .av = &av, .payload_len = 12};
+	struct hca_packet *pkt;
+	struct pkt_info info;
+	uint32_t off;
+
+	hca_gid_set(fixture->hca[0], 1, 0, av.dgid, true);
+	pkt = packet_build(fixture->hca[0], &s, &off);
+	finish(fixture->hca[0], pkt);
+	for (unsigned int i = 0; i < sizeof(tab) / sizeof(tab[0]); i++) {
+		pkt->data[tab[i].at] ^= (uint8_t)tab[i].flip;
+		CU_ASSERT_EQUAL(packet_parse(fixture->hca[0], 1, pkt, &info),
+				!tab[i].refused && tab[i].at != ETH_TYPE + 1);
+		CU_ASSERT_EQUAL(info.refused, tab[i].refused);
+		pkt->data[tab[i].at] ^= (uint8_t)tab[i].flip;
+	}
+	for (pkt->len = pkt->cap - 1; pkt->len > ETH_LEN; pkt->len--) {
+		CU_ASSERT_FALSE(packet_parse(fixture->hca[0], 1, pkt, &info));
+		CU_ASSERT_EQUAL(info.refused, HCASIM_COUNTER_REFUSED_MALFORMED);
+		CU_ASSERT_EQUAL(packet_dqpn(pkt), 0);
+	}
+	hca_packet_free(pkt);
 	fixture_free(fixture);
 }
 
@@ -244,6 +338,8 @@ const struct test packet_tests[] = {
 	{"ICRC vectors", icrc_vectors},
 	{"captured frame", parse_captured},
 	{"every opcode there and back", every_opcode},
+	{"RoCEv1", roce_v1},
+	{"malformed RoCEv1", roce_v1_malformed},
 	{"descriptors of others", descriptors_of_others},
 	{"damaged frames", damaged},
 	{"priorities", priorities},

@@ -433,6 +433,27 @@ static void roce(void)
 	pair_free(&p);
 }
 
+/* Also those that are not valid, of either version. */
+static void roce_malformed(void)
+{
+	struct pair p;
+	uint32_t len;
+
+	raw_pair(&p);
+	raw_flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+	raw_recv(&p, p.qp[1]);
+	len = raw_frame(&p, HCASIM_ROCE_UDP_PORT, 100);
+	raw_send(&p, 0, len);
+	fixture_expect_none(p.rcq[1]);
+	put16(p.mem[0] + ETH_TYPE, HCASIM_ROCE_ETH_TYPE);
+	raw_send(&p, 0, len);
+	fixture_expect_none(p.rcq[1]);
+	put16(p.mem[0] + ETH_TYPE, HCASIM_ROCE_ETH_TYPE + 1);
+	raw_send(&p, 0, len);
+	fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	pair_free(&p);
+}
+
 /* Every byte of a frame is somebody else's: no prefix of one, and no damage to one, leads out of it. */
 static void parser(void)
 {
@@ -467,9 +488,15 @@ static void parser(void)
 }
 
 const struct test raw_tests[] = {
-	{"frames", frames},          {"VLAN tags", vlans},
-	{"checksums", sums},         {"fields of flows", fields},
-	{"order of flows", order},   {"flows against a list of them", against_list},
-	{"counted frames", counted}, {"RoCE and sniffers", roce},
-	{"hostile headers", parser}, {NULL, NULL},
+	{"frames", frames},
+	{"VLAN tags", vlans},
+	{"checksums", sums},
+	{"fields of flows", fields},
+	{"order of flows", order},
+	{"flows against a list of them", against_list},
+	{"counted frames", counted},
+	{"RoCE and sniffers", roce},
+	{"malformed RoCE", roce_malformed},
+	{"hostile headers", parser},
+	{NULL, NULL},
 };

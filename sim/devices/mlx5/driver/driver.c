@@ -186,6 +186,7 @@ const struct drv_ops mlx5_drv_ops = {
 	.pci_class = HCASIM_MLX5_PCI_CLASS,
 	.driver_id = HCASIM_MLX5_DRIVER_ID,
 	.uverbs_abi = HCASIM_MLX5_UVERBS_ABI,
+	.roce_v1 = DRV_ROCE_V1_ALWAYS,
 	.personality = &mlx5_personality,
 	.num_comp_vectors = COMMON_COMP_VECTORS,
 	.sz_ucontext = sizeof(struct mlx5_ucontext),

@@ -134,6 +134,7 @@ const struct drv_ops native_drv_ops = {
 	.pci_class = HCASIM_PCI_CLASS,
 	.driver_id = HCASIM_DRIVER_ID,
 	.uverbs_abi = HCASIM_UVERBS_ABI,
+	.roce_v1 = DRV_ROCE_V1_CONFIGURED,
 	.personality = &native_personality,
 	.num_comp_vectors = COMMON_COMP_VECTORS,
 	.sz_ucontext = sizeof(struct native_ucontext),
