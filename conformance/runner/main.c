@@ -100,7 +100,7 @@ static json_t *address(const struct end *end)
 		return NULL;
 	for (int i = 0; i < 16; i++)
 		snprintf(text + 2 * i, 3, "%02x", end->gid.raw[i]);
-	return json_pack("{s:s, s:s}", "dev", end->device, "gid", text);
+	return json_pack("{s:s, s:s, s:b}", "dev", end->device, "gid", text, "roce_v1", end->roce_v1);
 }
 
 static void test_cell(void)

@@ -370,6 +370,26 @@ def test_a_tap_leaves_captures_that_scapy_reads(conform, tmp_path):
             assert packet[BTH].icrc.to_bytes(4, "big") == packet[BTH].compute_icrc(b"")
 
 
+# Operations of RC and a datagram whose GRH is judged; the tap checks the version of each packet.
+ROCE_V1 = "wr/ and rc/sge/-/signaled or suite/datagram/ud/"
+
+
+@pytest.mark.parametrize("index", [0, 2], ids=["link-local", "ipv4"])
+@pytest.mark.parametrize("family", ["native", "mlx5"])
+def test_roce_v1(conform, tmp_path, family, index):
+    """A GID index is all that a DUT file needs for RoCEv1."""
+    ends = {role: {"gid_index": index} for role in ("requester", "responder")}
+    doc = {"extends": str(dut.DUTS / f"{family}.yaml"), **ends}
+    path = tmp_path / "roce_v1.yaml"
+    path.write_text(yaml.safe_dump(doc), encoding="utf-8")
+    figures = ["--set", "adapter.roce_v1=1"] if family == "native" else []
+    done, data = conform("--dut", str(path), *figures, "-k", ROCE_V1)
+    assert done.returncode == 0 and len(data["cells"]) > 8, done.stderr
+    assert not [row["id"] for row in data["cells"] if row["outcome"] == "fail"]
+    captures = [a for found in artefacts(data).values() for a in found if a["kind"] == "pcap"]
+    assert captures and all("RoCEv1" in line for a in captures for line in a["text"].splitlines())
+
+
 def test_without_a_tap(conform, quick_dut):
     done, data = conform("--dut", quick_dut, "-k", CELLS, "--no-tap")
     assert done.returncode == 0 and artefacts(data) == {}

@@ -489,9 +489,9 @@ def test_a_completion_comes_last(tables):
     )
 
 
-def ends():
+def ends(roce_v1=False):
     gids = [(bytes(10) + b"\xff\xff" + bytes(map(int, at.split(".")))).hex() for at in (HERE, FAR)]
-    return [{"dev": dev, "gid": gid} for dev, gid in zip((DEV, "b"), gids)]
+    return [{"dev": dev, "gid": gid, "roce_v1": roce_v1} for dev, gid in zip((DEV, "b"), gids)]
 
 
 def test_the_cause_comes_first(tables, by_id):

@@ -211,6 +211,7 @@ class Tap:
             if packet.dqpn not in known:
                 on_wire.append(f"wire: a packet to a QP that the cell does not have: {packet.says()}")
                 break
+        on_wire += versions(result, piece)
         faults += on_link + on_wire
 
     @staticmethod
@@ -278,7 +279,13 @@ def has_window(cell):
     return any(wr.op in ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV") for wr in cell.wrs)
 
 
+def versions(result, piece):
+    """Faults: packets that are not of the RoCE version of their sender's GID."""
+    v1 = {wire_address(end["gid"]): end["roce_v1"] for end in result.ends}
+    wrong = [packet for packet in piece.packets if packet.v1 != v1.get(packet.src, packet.v1)]
+    return [f"wire: a packet of the other RoCE version than its GID: {packet.says()}" for packet in wrong[:1]]
+
+
 def wire_address(gid):
-    """The IP address of a RoCEv2 GID."""
-    raw = bytes.fromhex(gid)
-    return raw[12:] if raw[:12] == bytes(10) + b"\xff\xff" else raw
+    """The IP address of a GID."""
+    return packets.address(bytes.fromhex(gid))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Decodes RoCEv2 frames by the IBTA specification, independent of the code that made them.
+"""Decodes RoCE frames by the IBTA specification, independent of the code that made them.
 
 Nothing of spec/wire.yaml or of the device's packet code is used: numbers and header layouts are those of
-the IBTA's chapter 9 and annexes 14 and 19 (also in Linux include/rdma/ib_pack.h). A test compares this decoder
+the IBTA's chapters 8 and 9 and annexes 14, 16, 17 and 19 (also in Linux include/rdma/ib_pack.h). A test compares this decoder
 with scapy's on captured traffic.
 """
 import struct
@@ -10,6 +10,8 @@ import zlib
 from dataclasses import dataclass, field
 
 ROCE_PORT = 4791
+ROCE_V1_TYPE = b"\x89\x15"
+GRH_NEXT = 0x1B  # a BTH follows
 PCAP_NS_MAGIC = 0xA1B23C4D
 
 TRANSPORTS = {0x00: "RC", 0x20: "UC", 0x60: "UD", 0xA0: "XRC"}
@@ -57,7 +59,7 @@ HEADERS = {
 
 @dataclass
 class Packet:
-    """One RoCEv2 packet. `values`: fields of its extension headers, by name."""
+    """One RoCE packet. `values`: fields of its extension headers, by name. `v1`: it is RoCEv1."""
 
     ns: float
     src: bytes
@@ -72,6 +74,7 @@ class Packet:
     payload: int
     icrc_ok: bool
     udp_sum_ok: bool
+    v1: bool
     values: dict = field(default_factory=dict)
 
     @property
@@ -81,11 +84,12 @@ class Packet:
     def says(self):
         values = " ".join(f"{k}={v:#x}" for k, v in self.values.items() if not k.startswith("_"))
         se = " SE" if self.solicited else ""
-        return f"{self.ns:.0f} ns {self.transport} {self.op} qp={self.dqpn:#x} psn={self.psn:#x}{se} {values} {self.payload} B"
+        v1 = " RoCEv1" if self.v1 else ""
+        return f"{self.ns:.0f} ns{v1} {self.transport} {self.op} qp={self.dqpn:#x} psn={self.psn:#x}{se} {values} {self.payload} B"
 
 
 class BadPacket(Exception):
-    """A frame to the RoCEv2 port that is not a valid packet."""
+    """A frame with the EtherType of RoCEv1, or to the port of RoCEv2, that is not a valid packet."""
 
 
 def frames(path):
@@ -101,12 +105,39 @@ def frames(path):
     return found
 
 
-def _ip(frame):
-    """(source, destination, offset of UDP) of a frame to the RoCEv2 port, None for any other."""
+def address(gid):
+    """A GID as the IP address that it stands for: four bytes if it is IPv4-mapped."""
+    return gid[12:] if gid[:12] == bytes(10) + b"\xff\xff" else gid
+
+
+@dataclass
+class Place:
+    """Where the headers of a RoCE packet are in its frame. `udp` is None in RoCEv1, `end` is that of the payload and padding."""
+
+    src: bytes
+    dst: bytes
+    ip: int
+    udp: int | None
+    bth: int
+    end: int
+
+
+def _grh(frame, ip):
+    bth = ip + 40
+    if len(frame) < bth or frame[ip] >> 4 != 6 or frame[ip + 6] != GRH_NEXT:
+        raise BadPacket(f"a frame of RoCEv1 without a GRH: {frame[ip:bth].hex()}")
+    src, dst = address(frame[ip + 8 : ip + 24]), address(frame[ip + 24 : bth])
+    return Place(src, dst, ip, None, bth, bth + int.from_bytes(frame[ip + 4 : ip + 6], "big") - 4)
+
+
+def _place(frame):
+    """The place of the packet in a RoCE frame, None for any other."""
     at = 12
     while frame[at : at + 2] == b"\x81\x00":
         at += 4
     kind, ip = frame[at : at + 2], at + 2
+    if kind == ROCE_V1_TYPE:
+        return _grh(frame, ip)
     if kind == b"\x08\x00":
         if frame[ip + 9 : ip + 10] != b"\x11":
             return None
@@ -119,42 +150,45 @@ def _ip(frame):
         return None
     if frame[udp + 2 : udp + 4] != ROCE_PORT.to_bytes(2, "big"):
         return None
-    return src, dst, ip, udp
+    return Place(src, dst, ip, udp, udp + 8, udp + int.from_bytes(frame[udp + 4 : udp + 6], "big") - 4)
 
 
-def icrc(frame, ip, udp):
-    """The invariant CRC of a frame (annex 17.3.3): fields that routers change are taken as ones."""
-    end = udp + int.from_bytes(frame[udp + 4 : udp + 6], "big") - 4
-    head = bytearray(frame[ip : udp + 20])
+def icrc(frame, place):
+    """The invariant CRC of a frame (7.8.1, annexes 16.5 and 17.3.3): fields that routers change are taken as ones."""
+    head = bytearray(frame[place.ip : place.bth + 12])
     if head[0] >> 4 == 4:
         head[1] = head[8] = head[10] = head[11] = 0xFF
     else:
         head[0] |= 0x0F
         head[1] = head[2] = head[3] = head[7] = 0xFF
-    here = udp - ip
-    head[here + 6] = head[here + 7] = 0xFF
-    head[here + 12] = 0xFF
-    return zlib.crc32(frame[udp + 20 : end], zlib.crc32(bytes(head), zlib.crc32(b"\xff" * 8)))
+    if place.udp is not None:
+        head[place.udp - place.ip + 6] = head[place.udp - place.ip + 7] = 0xFF
+    head[place.bth - place.ip + 4] = 0xFF
+    return zlib.crc32(frame[place.bth + 12 : place.end], zlib.crc32(bytes(head), zlib.crc32(b"\xff" * 8)))
 
 
-def udp_sum_ok(frame, src, dst, udp):
+def udp_sum_ok(frame, place):
     """A UDP checksum is 0, which means that there is none, or right (RFC 768)."""
+    udp = place.udp
+    if udp is None:
+        return True
     length = int.from_bytes(frame[udp + 4 : udp + 6], "big")
     if frame[udp + 6 : udp + 8] == bytes(2):
         return True
-    summed = src + dst + struct.pack(">HH", 17, length) + frame[udp : udp + length] + bytes(length & 1)
+    summed = (
+        place.src + place.dst + struct.pack(">HH", 17, length) + frame[udp : udp + length] + bytes(length & 1)
+    )
     return sum(struct.unpack(f">{len(summed) // 2}H", summed)) % 0xFFFF == 0
 
 
 def parse(ns, frame):
-    """The packet in a frame; None when it is not RoCEv2."""
-    where = _ip(frame)
-    if where is None:
+    """The packet in a frame; None when it is not RoCE."""
+    place = _place(frame)
+    if place is None:
         return None
-    src, dst, ip, udp = where
-    bth, end = udp + 8, udp + int.from_bytes(frame[udp + 4 : udp + 6], "big") - 4
+    bth, end = place.bth, place.end
     if end + 4 > len(frame) or end < bth + 12:
-        raise BadPacket(f"a frame of {len(frame)} bytes to the RoCEv2 port is too short")
+        raise BadPacket(f"a RoCE frame of {len(frame)} bytes is too short")
     opcode, flags, _, dqpn, psn = struct.unpack_from(">BBHII", frame, bth)
     transport, op = TRANSPORTS.get(opcode & 0xE0), OPS.get(opcode & 0x1F)
     if transport is None or op is None:
@@ -173,8 +207,8 @@ def parse(ns, frame):
         values["srqn"] &= 0xFFFFFF
     return Packet(
         ns=ns,
-        src=src,
-        dst=dst,
+        src=place.src,
+        dst=place.dst,
         transport=transport,
         op=op[0],
         response=response,
@@ -183,7 +217,8 @@ def parse(ns, frame):
         dqpn=dqpn & 0xFFFFFF,
         psn=psn & 0xFFFFFF,
         payload=end - at - (flags >> 4 & 3),
-        icrc_ok=icrc(frame, ip, udp) == int.from_bytes(frame[end : end + 4], "little"),
-        udp_sum_ok=udp_sum_ok(frame, src, dst, udp),
+        icrc_ok=icrc(frame, place) == int.from_bytes(frame[end : end + 4], "little"),
+        udp_sum_ok=udp_sum_ok(frame, place),
+        v1=place.udp is None,
         values=values,
     )

@@ -53,6 +53,13 @@ static int query_port(struct end *end, char *err, size_t size)
 	return errno ? call_failed(end, "ibv_query_port", err, size) : 0;
 }
 
+enum ibv_gid_type end_gid_type(const struct end *end, int index)
+{
+	struct ibv_gid_entry entry;
+
+	return ibv_query_gid_ex(end->ctx, end->port, index, &entry, 0) ? IBV_GID_TYPE_IB : entry.gid_type;
+}
+
 /* Whether the entry of the GID table exists and is in use. */
 static bool has_gid(const struct end *end, int index, union ibv_gid *gid)
 {
@@ -67,8 +74,10 @@ static int query_gid(struct end *end, char *err, size_t size)
 	union ibv_gid other;
 	int len;
 
-	if (has_gid(end, end->gid_index, &end->gid))
+	if (has_gid(end, end->gid_index, &end->gid)) {
+		end->roce_v1 = end_gid_type(end, end->gid_index) == IBV_GID_TYPE_ROCE_V1;
 		return 0;
+	}
 	len = snprintf(err, size, "device '%s' port %u has no GID with index %d; there are:", end->device,
 		       end->port, end->gid_index);
 	for (int i = 0; i < end->port_attr.gid_tbl_len && len < (int)size; i++)

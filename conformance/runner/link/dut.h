@@ -24,6 +24,7 @@ struct end {
 	struct ibv_port_attr port_attr;
 	uint64_t clock_khz; /* of the raw clock; 0: there is none */
 	union ibv_gid gid;
+	bool roce_v1; /* packets from this GID are RoCEv1; of an end of this process */
 };
 
 struct dut {
@@ -45,6 +46,8 @@ struct dut {
  */
 int end_open(struct end *end, char *err, size_t err_size);
 void end_close(struct end *end);
+/* IBV_GID_TYPE_IB also if it is not known. */
+enum ibv_gid_type end_gid_type(const struct end *end, int index);
 
 /* Opens both ends. As end_open(); the message names the field or the device. */
 int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size);

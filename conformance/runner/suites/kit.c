@@ -278,10 +278,14 @@ bool kit_gid(const struct end *end, bool v4, int *index, union ibv_gid *gid)
 {
 	*index = end->gid_index;
 	*gid = end->gid;
-	for (int i = 0; is_v4(gid) != v4 && !remote_is(end->ctx) && i < end->port_attr.gid_tbl_len; i++) {
-		*index = i;
-		if (ibv_query_gid(end->ctx, end->port, i, gid))
+	if (is_v4(gid) == v4 && !end->roce_v1)
+		return true;
+	for (*index = 0; !remote_is(end->ctx) && *index < end->port_attr.gid_tbl_len; ++*index) {
+		if (ibv_query_gid(end->ctx, end->port, *index, gid))
 			return false;
+		if (is_v4(gid) == v4 && (gid->global.interface_id || gid->global.subnet_prefix) &&
+		    end_gid_type(end, *index) != IBV_GID_TYPE_ROCE_V1)
+			return true;
 	}
-	return is_v4(gid) == v4 && (gid->global.interface_id || gid->global.subnet_prefix);
+	return false;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hcasim_wire.h"
 #include "judge/watchdog.h"
 #include "suites/kit.h"
 
@@ -239,12 +240,13 @@ static bool is_ipv4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, mapped, sizeof(mapped));
 }
 
-/* The first 40 bytes: a GRH, or an IPv4 header in the last 20 of them. */
+/* The first 40 bytes: a GRH or IPv6 header, or an IPv4 header in the last 20 of them. */
 static void judge_grh(struct kit *k, const uint8_t *grh)
 {
-	const union ibv_gid *from = &k->r->dut.requester.gid, *to = &k->r->dut.responder.gid;
+	const struct end *sender = &k->r->dut.requester;
+	const union ibv_gid *from = &sender->gid, *to = &k->r->dut.responder.gid;
 
-	if (is_ipv4(from)) {
+	if (is_ipv4(from) && !sender->roce_v1) {
 		KIT_CHECK(k, grh[20] == 0x45 && grh[29] == 17,
 			  "the IPv4 header begins with 0x%02x, protocol %u", grh[20], grh[29]);
 		KIT_CHECK(k, !memcmp(grh + 32, from->raw + 12, 4),
@@ -254,6 +256,8 @@ static void judge_grh(struct kit *k, const uint8_t *grh)
 		return;
 	}
 	KIT_CHECK(k, grh[0] >> 4 == 6, "the GRH begins with 0x%02x", grh[0]);
+	KIT_CHECK(k, !sender->roce_v1 || grh[6] == HCASIM_GRH_NEXT_HEADER,
+		  "the next header of the GRH is 0x%02x, expected 0x%02x", grh[6], HCASIM_GRH_NEXT_HEADER);
 	KIT_CHECK(k, !memcmp(grh + 8, from, 16), "the source GID is not that of the sender");
 	KIT_CHECK(k, !memcmp(grh + 24, to, 16), "the destination GID is not the receiver's");
 }
