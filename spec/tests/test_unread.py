@@ -15,8 +15,8 @@ PADDING = re.compile(r"(\w+_)?(reserved|pad|padding)\d*$")
 # Per page: the specification, the folder of the sources, the prefix of names, and layouts that the adapter writes.
 FAMILIES = {
     "mlx5": ("mlx5", "mlx5", "hcasim_mlx5_", r"cqe|eqe|hca_cap|\w+_prop$|\w+_out$|traffic_counter"),
-    "spec": ("device", "native", "hcasim_", "cqe|eqe"),
-    "soft-roce": ("rxe", "rxe", "hcasim_", r"\w+_resp$|rxe_wc|rxe_mminfo"),
+    "spec": ("native", "native", "hcasim_", "cqe|eqe"),
+    "soft-roce": ("rxe", "rxe", "hcasim_rxe_", r"\w+_resp$|wc|mminfo"),
 }
 
 # #define GET(field, v) HCASIM_FIELD_GET(HCASIM_MLX5_QPC_##field##_MASK, v)
@@ -60,7 +60,7 @@ def unread_of(sources, layout, prefix):
 
 
 def layouts_of(page):
-    return yaml.safe_load((SPEC / f"{FAMILIES[page][0]}.yaml").read_text())["layouts"]
+    return yaml.safe_load((SPEC / f"families/{FAMILIES[page][0]}.yaml").read_text())["layouts"]
 
 
 def unread(page):
