@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import RDMA_CORE_BUILD, TOP
+from conftest import NIGHTLY, RDMA_CORE_BUILD, TOP
 
 PAGE = (TOP / "docs/add-a-device.md").read_text()
 RDMA_CORE_SOURCE = os.environ.get("RDMA_CORE_SOURCE", TOP / "build/rdma-core-src")
@@ -52,6 +52,7 @@ def run(clone, command):
     return done.returncode, done.stdout
 
 
+@pytest.mark.skipif(not NIGHTLY, reason="builds the tree: in ci/nightly")
 @pytest.mark.timeout(1500)  # with an empty ccache it builds the whole tree
 def test_the_commands_of_the_page(clone):
     for command, shown in steps():
