@@ -4,14 +4,13 @@
  * record covers it, not before. Prints the QP whose doorbells come without their record, for test_mlx5.py.
  */
 #include <infiniband/mlx5dv.h>
-#include <unistd.h>
 
 #include "link.h"
 
-#define LEN     32u
-#define WAIT_US 200000 /* in which nothing is executed: by far more than a WRITE takes */
+#define LEN 32u
 
 static struct link l;
+static struct pair other;
 
 struct queue {
 	struct pair pair;
@@ -70,11 +69,19 @@ static void expect_done(struct queue *q, char value)
 	CHECK(l.buf[1][0] == value && l.buf[1][LEN - 1] == value);
 }
 
+/* A WRITE of another QP, posted after the doorbell, completes: the adapter has had its turn with this queue. */
 static void expect_waiting(struct queue *q)
 {
+	struct ibv_sge sge = link_sge(&l, 0, LEN);
+	struct ibv_send_wr wr = {.sg_list = &sge,
+				 .num_sge = 1,
+				 .opcode = IBV_WR_RDMA_WRITE,
+				 .send_flags = IBV_SEND_SIGNALED,
+				 .wr.rdma = {(uintptr_t)l.buf[1] + LEN, l.mr[1]->rkey}};
 	struct ibv_wc wc;
 
-	usleep(WAIT_US);
+	link_post(other.qp[0], &wr);
+	CHECK(link_wait(other.cq[0]).status == IBV_WC_SUCCESS);
 	CHECK(!ibv_poll_cq(q->pair.cq[0], 1, &wc));
 	CHECK(!l.buf[1][0]);
 }
@@ -102,6 +109,7 @@ int main(void)
 
 	link_open(&l, 4096);
 	open_queue(&q);
+	pair_open(&other, &l);
 	wqe = write_wqe(&q, 1);
 	set_record(&q, MLX5_SND_DBR);
 	ring(&q, wqe, 8);
@@ -109,6 +117,7 @@ int main(void)
 	waits(&q, 8, 2);
 	waits(&q, 64, 3);
 	printf("QP %u\n", q.pair.qp[0]->qp_num);
+	pair_close(&other);
 	pair_close(&q.pair);
 	link_close(&l);
 	return 0;
