@@ -121,6 +121,7 @@ install(FILES sim/calibrate/experiments.schema.json sim/calibrate/fits.schema.js
 # build.json, with the commit at the time of installation.
 file(RELATIVE_PATH HCASIM_TOP ${CMAKE_INSTALL_FULL_LIBDIR}/hcasim ${CMAKE_INSTALL_FULL_DATADIR}/hcasim)
 set(HCASIM_COMMIT "@commit@")
+set(HCASIM_DEVICE bin/hcasim-device)
 set(HCASIM_RDMA_CORE "")
 if(HCASIM_BUNDLE_RDMA_CORE)
   set(HCASIM_RDMA_CORE rdma-core)

@@ -66,7 +66,7 @@ class Build:
 
     @property
     def device_program(self):
-        return f"{self.build}/bin/hcasim-device"
+        return self._located(self.about["device"])
 
     @property
     def replay_program(self):
