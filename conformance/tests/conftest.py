@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "sim/cli")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "sim/cli"), str(HERE.parents[1] / "sim/tests")]
 
+from by_day import pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401  (hooks of pytest)
 from hcasim_conform.model import capabilities  # noqa: E402
 from hcasim_conform.select.covering import base, covering  # noqa: E402
 from hcasim_conform.select.enumeration import Enumerator  # noqa: E402

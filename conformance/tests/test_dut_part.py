@@ -8,7 +8,7 @@ from parts import part
 from hcasim_conform.report import results
 
 # DUT, number of parts, the fewest cells of a part that pass, and that are known differences
-DUTS = [("soft-roce", 16, 125, 125), ("mlx5", 8, 1000, 700), ("rxe", 8, 500, 250)]
+DUTS = [("soft-roce", 32, 60, 60), ("mlx5", 16, 500, 350), ("rxe", 16, 250, 125)]
 
 
 @pytest.mark.parametrize("row", DUTS, ids=[row[0] for row in DUTS])

@@ -246,6 +246,7 @@ def test_the_calls_of_the_report_compile(conform, quick_dut, build):
 ABRUPT = "suite/state/rc and (abrupt-reset-mixed or abrupt-doorbells or abrupt-destroyed-mixed)"
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("latency_ns", [0, 20_000, 1_000_000])
 @pytest.mark.parametrize("name", ["native", "mlx5"])  # not rxe, where these cells fail for another reason
 def test_commands_keep_the_order_of_pcie(conform, name, latency_ns):
@@ -315,11 +316,12 @@ def reported(row):
 
 
 def test_the_calls_of_the_report_reproduce_the_cell(conform, quick_dut, build, enumerator, tmp_path):
-    """A program of the calls of a cell does what the cell did, on the same device."""
-    done, data = conform("--dut", quick_dut, "--no-tap", "-k", " or ".join(of_all_kinds(enumerator)))
+    """A program of the calls of a cell does what the cell did, on the same device: a fifth of the cells."""
+    cells = of_all_kinds(enumerator)[part(5) - 1 :: 5]
+    done, data = conform("--dut", quick_dut, "--no-tap", "-k", " or ".join(cells))
     assert done.returncode == 0, done.stderr
     rows = data["cells"]
-    assert len(rows) > 200
+    assert len(rows) > 40
     program = compiled(rows, build, tmp_path)
     ends = "hcasim0 hcasim1 10.77.0.1 10.77.0.2"
     loop = f"for i in $(seq 0 {len(rows) - 1}); do echo; echo cell; CELL=$i {program} {ends} || echo status $?; done"
@@ -374,6 +376,7 @@ def test_a_tap_leaves_captures_that_scapy_reads(conform, tmp_path):
 ROCE_V1 = "wr/ and rc/sge/-/signaled or suite/datagram/ud/"
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("index", [0, 2], ids=["link-local", "ipv4"])
 @pytest.mark.parametrize("family", ["native", "mlx5"])
 def test_roce_v1(conform, tmp_path, family, index):

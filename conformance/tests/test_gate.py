@@ -17,7 +17,7 @@ from conftest import REPO
 from hcasim_conform.mutants import provider as providers
 
 NAMES = ("mlx5", "rxe")
-PARTS = 16
+PARTS = 32
 RDMA_CORE = Path(os.environ.get("RDMA_CORE_BUILD", REPO / "build" / "rdma-core"))
 SOURCE = Path(os.environ.get("RDMA_CORE_SOURCE", REPO / "build" / "rdma-core-src"))
 

@@ -12,6 +12,7 @@ from hcasim_conform import commands
 from hcasim_conform.report import html as report
 from hcasim_conform.report import results
 
+pytestmark = pytest.mark.night
 PHONE, DESK = (360, 740), (1280, 860)
 CELL = "wr/rdma_write/uc/sge/-/signaled"
 HOSTILE = "</script><img src=x onerror=alert(1)> & \u2028 é"

@@ -3,7 +3,7 @@
 
 HCASIM_BUILD: the build folder under test. RDMA_CORE_BUILD, RDMA_CORE_SOURCE: the folders of rdma-core.
 HCASIM_SYSTEM_VERBS: machines use Debian's rdma-core (`--system-verbs`) unless the test chooses otherwise.
-HCASIM_PROGRAMS=nightly: also what is only for the nightly run.
+HCASIM_PROGRAMS=nightly: also what is only for the nightly run (by_day.py).
 HCASIM_ENGINE: the send engine of machines (`--engine`), otherwise c.
 """
 import contextlib
@@ -18,6 +18,9 @@ from types import SimpleNamespace
 
 import pytest
 
+import by_day
+from by_day import ENGINE, NIGHTLY, pytest_collection_modifyitems  # noqa: F401  (a hook of pytest)
+
 HERE = Path(__file__).parent
 TOP = HERE.parent.parent
 BUILD = Path(os.environ.get("HCASIM_BUILD", TOP / "build/release"))
@@ -26,8 +29,6 @@ NEWER = Path(os.environ.get("RDMA_CORE_NEWER_BUILD", TOP / "build/rdma-core-65")
 READY = BUILD / "sim/tests/libhcasim_ready.so"
 PYTHON = "/usr/bin/python3"
 SYSTEM_VERBS = bool(os.environ.get("HCASIM_SYSTEM_VERBS"))
-NIGHTLY = os.environ.get("HCASIM_PROGRAMS") == "nightly"
-ENGINE = os.environ.get("HCASIM_ENGINE", "c")
 # What makes a command an ordinary user's; tests set USER to it for all that they start.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
 NOBODY += ["TMPDIR=/tmp", "HOME=/tmp", "PYTHONDONTWRITEBYTECODE=1"]
@@ -36,6 +37,7 @@ USER = []
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "once: one run of each program, for the sanitizer configurations")
+    by_day.pytest_configure(config)
 
 
 _started = []

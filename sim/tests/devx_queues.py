@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Queues of DEVX, by the classes of rdma-core's own tests: what is refused, and what a lost adapter leaves.
 
-test_mlx5.py runs it with pyverbs and these tests in PYTHONPATH: devx_queues.py --dev DEVICE NAME-OF-A-TEST.
+test_devx.py runs it with pyverbs and these tests in PYTHONPATH: devx_queues.py --dev DEVICE NAME-OF-A-TEST.
 """
 import ctypes
 import errno

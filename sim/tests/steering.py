@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Flows of mlx5dv_dr's root table and tables of DEVX, by the classes of rdma-core's own tests.
 
-test_mlx5.py runs it as it does devx_queues.py: steering.py --dev DEVICE NAME-OF-A-TEST.
+test_devx.py runs it as it does devx_queues.py: steering.py --dev DEVICE NAME-OF-A-TEST.
 """
 import errno
 import os

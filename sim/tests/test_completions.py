@@ -68,6 +68,7 @@ def test_events(seen):
             assert f"event {text[names(event)[0]]}\n" in seen
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("clock", ["wall", "virtual"])
 @pytest.mark.parametrize("pattern", ["arm-first", "drain", "budget"])
 @pytest.mark.parametrize("family", ["native", "mlx5", "rxe"])

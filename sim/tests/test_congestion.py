@@ -87,7 +87,7 @@ def test_rates_and_queue(without, dcqcn):
     assert queues[1] < queues[0] / 10, queues
 
 
-@pytest.mark.parametrize("engine", ["c", "rtl"])
+@pytest.mark.parametrize("engine", ["c", pytest.param("rtl", marks=pytest.mark.night)])
 def test_a_slow_receiver_pauses_its_priority(tmp_path, engine):
     """Queue pairs of either engine stop while theirs is paused, and nothing is lost: hcasim-incast has all it waits for."""
     traffic = run(tmp_path, "wire.pfc=1", "fifo.rx=4", "engine.stages.rx.fixed=4000", engine=engine)
@@ -95,6 +95,7 @@ def test_a_slow_receiver_pauses_its_priority(tmp_path, engine):
     assert len({e["psn"] for e in traffic.data}) == len(traffic.data) / 2
 
 
+@pytest.mark.night
 def test_notifications_slow_down_the_rtl_engine(tmp_path, without):
     """Its requests are paced by the rate of their queue pair, too."""
     traffic = run(tmp_path, "dcqcn.enable=1", engine="rtl")

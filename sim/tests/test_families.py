@@ -25,6 +25,7 @@ def test_rxe_devinfo(release):
     assert re.search(r"max_sge:\s+32", result.output) and "MEM_WINDOW_TYPE_2B" in result.output
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("transport", ["rc", "uc", "ud", "srq"])
 def test_rxe_pingpong(transport, flags, release):

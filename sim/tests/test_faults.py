@@ -67,6 +67,7 @@ def faulty(op, faults, family="native", engine="c", rounds=25):
     return good, bad
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("op", ["write", "send"])
 @pytest.mark.parametrize("kind", READS)
 @pytest.mark.parametrize("family", FAMILIES)
@@ -76,6 +77,7 @@ def test_a_read_that_fails_ends_in_a_completion(family, kind, op):
     assert good > 20 and bad > 5, (good, bad)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("op", ["write", "send"])
 @pytest.mark.parametrize("kind", READS)
 def test_the_same_with_the_rtl_engine(kind, op):
@@ -83,6 +85,7 @@ def test_the_same_with_the_rtl_engine(kind, op):
     assert good > 20 and bad > 5, (good, bad)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("op", ["write", "send"])
 @pytest.mark.parametrize("family, engine", [("native", "c"), ("native", "rtl"), ("mlx5", "c")])
 def test_poisoned_stores_lose_nothing(family, engine, op):

@@ -77,6 +77,7 @@ def datagram(seen, name):
     return int(level), grh[:16], grh[16:48], grh[48:]
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("index", [0, 2], ids=["link-local", "ipv4"])
 def test_v1(family, index, tmp_path):
     """Every frame has EtherType 0x8915 and a GRH, which the receiver of a datagram gets as it is."""
@@ -95,6 +96,7 @@ def test_v1(family, index, tmp_path):
     assert len(sent) == roce and all("opcode" in event for event in sent)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("index", [1, 3], ids=["link-local", "ipv4"])
 def test_v2(family, index, tmp_path):
     seen = versions(BOTH[family], index, index, trace=tmp_path)
@@ -103,6 +105,7 @@ def test_v2(family, index, tmp_path):
     assert datagram(seen, "UD")[0] == (9 if index == 1 else 10)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("indexes", [(2, 3), (3, 2)], ids=["v1-to-v2", "v2-to-v1"])
 def test_different_versions(family, indexes, tmp_path):
     """No answer comes, as on a ConnectX: the port has the GID for both versions, but the queue pair has one. Datagrams arrive."""

@@ -29,6 +29,7 @@ def test_many_are_destroyed(kind):
     assert grow(kind, FEW, "destroy")["count"] == FEW
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_are_left_behind(kind):
     assert grow(kind, FEW, "exit")["count"] == FEW

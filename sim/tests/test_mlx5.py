@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Unmodified libmlx5 on `--device mlx5`, of three releases of rdma-core."""
 import json
-import os
 import re
-import signal
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -13,8 +11,7 @@ from scapy.layers.inet import UDP
 from scapy.layers.l2 import Ether  # noqa: F401  (PcapReader finds the layers)
 from scapy.utils import PcapReader
 
-from conftest import BUILD, HERE, NEWER, NIGHTLY, PYTHON, RDMA_CORE_BUILD, TOP, Machine, free_port
-from device_process import find_device
+from conftest import BUILD, NEWER, NIGHTLY, TOP, Machine, free_port
 from test_perftest import COMBINATIONS
 
 DEBIAN = Path("/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5-rdmav34.so")
@@ -54,6 +51,7 @@ def test_devinfo(machine):
     assert re.search(r"hca_core_clock:\s+1000000kHZ", result.output)
 
 
+@pytest.mark.cover(0)
 def test_pci_address(machine):
     """UCX reads the identity below the path without links: the host may have another device of that address."""
     real = "import os; print(os.path.realpath('/sys/class/infiniband/mlx5_0/device'))"
@@ -63,6 +61,7 @@ def test_pci_address(machine):
     assert machine.run("cat", f"{folder}/local_cpus").status != 0  # it has none, whatever the host's has
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("size", [1, 100, 4096, 100000])
 @pytest.mark.parametrize("transport", ["rc", "uc"])
@@ -71,6 +70,7 @@ def test_connected(machine, transport, size, flags):
     pingpong(machine, transport, "-c", "-s", size, *flags)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 def test_datagram(machine, flags):
     pingpong(machine, "ud", "-c", "-s", 1000, *flags)
@@ -89,17 +89,20 @@ def test_source_port_of_an_address_handle(tmp_path):
     assert len(wanted) == 2 and ports == wanted
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("flags", [[], ["-e"], ["-q", 1]])
 def test_shared_receive_queue(machine, flags):
     pingpong(machine, "srq", "-s", 4096, *flags)
 
 
+@pytest.mark.cover(0)
 def test_extended_queues(machine):
     """-N posts by ibv_wr_*, -t polls by ibv_start_poll() and reads completion timestamps."""
     pingpong(machine, "rc", "-c", "-N")
     pingpong(machine, "rc", "-c", "-t")
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("flags", [[], ["-e"], ["-s", 10000, "-m", 256]])
 def test_xrc(machine, flags):
     ends = run_pair(machine, "ibv_xsrq_pingpong", "-p", free_port(), "-g", 3, "-n", ITERATIONS, *flags)
@@ -129,6 +132,7 @@ def own_program(machine, release, env, name, *arguments):
     return machine.run("env", *variables, BUILD / "bin" / name, *arguments)
 
 
+@pytest.mark.cover(0)
 def test_vlan_stripping(machine, release):
     """Of a raw QP, and of a work queue, which can change it while it receives."""
     result = own_program(machine, release, {}, "hcasim-vlan")
@@ -152,24 +156,28 @@ def test_doorbell_ahead_of_its_record(tmp_path):
     assert re.search(rf"ahead of its record .*\n +QP {qpn} +4 +3 +2\n", hcasim("stat", tmp_path))
 
 
+@pytest.mark.cover(0)
 def test_frames_as_dpdk_sends_them(machine, release):
     """Headers inside the Ethernet segment, one checksum alone; headers, hash and tag in CQEs."""
     result = own_program(machine, release, {}, "hcasim-ethernet")
     assert result.status == 0, result.output
 
 
+@pytest.mark.cover(0)
 def test_flows_of_roce_packets(machine, release):
     """Through tables of DEVX: an entry counts the requests of an RC pair, and one stops them."""
     result = own_program(machine, release, {}, "hcasim-flows", "roce")
     assert result.status == 0, result.output
 
 
+@pytest.mark.cover(0)
 def test_flows_that_change_headers(machine, release):
     """What is sent and what is received: every byte, and the checksums."""
     result = own_program(machine, release, {}, "hcasim-flows", "header")
     assert result.status == 0, result.output
 
 
+@pytest.mark.cover(0)
 def test_flow_actions_that_are_left(machine):
     program = f"{BUILD}/bin/hcasim-flows leave"
     result = machine.run("sh", "-c", f"{program} && {program} && {program}")
@@ -179,6 +187,7 @@ def test_flow_actions_that_are_left(machine):
 INLINE_TIMES = 16  # SENDs, READs and atomics of hcasim-inline-payload each
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize(
     "size, env, short, atomics",
     [
@@ -216,6 +225,7 @@ CELLS = [  # what a resize keeps, while completions arrive, and a CQ in a parent
 ]
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("cqe_size", [64, 128])
 def test_cells(cqe_size, release, tmp_path):
     system = ["--system-verbs"] if release == "debian" else []
@@ -275,6 +285,7 @@ def test_perftest_by_default(machine, program, connection):
 OLD_KERNEL = BUILD / "sim/tests/libhcasim_old_kernel.so"
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 def test_static_pages(machine, flags, tmp_path):
     """The kernel refuses a request that says what the library can do: it gets static user access pages."""
@@ -285,46 +296,3 @@ def test_static_pages(machine, flags, tmp_path):
     ends = machine.run_pair([*common, DEVICES[0]], [*common, DEVICES[1], "localhost"])
     assert f"{ITERATIONS} iters in" in ends.client and "invalid data" not in ends.client, ends.client
     assert len(refused.read_bytes()) == 2  # one for each end
-
-
-# Queues of DEVX, with classes of rdma-core's own tests.
-SOURCE = Path(os.environ.get("RDMA_CORE_SOURCE", TOP / "build/rdma-core-src"))
-
-
-def start_devx(command):
-    """A command of the shell, in which $Q is devx_queues.py with its options, and $S steering.py."""
-    path = ":".join(map(str, (RDMA_CORE_BUILD / "python", SOURCE, SOURCE / "tests")))
-    queues, steering = (f"{PYTHON} {HERE / name} --dev mlx5_0" for name in ("devx_queues.py", "steering.py"))
-    environment = dict(os.environ, PYTHONPATH=path, LD_LIBRARY_PATH=str(RDMA_CORE_BUILD / "lib"))
-    environment.update(Q=queues, S=steering)
-    return Machine(options=["--device", "mlx5"]).start("sh", "-c", command, env=environment)
-
-
-def test_devx_queues():
-    process = start_devx("$Q leave && $Q leave && $Q memory")
-    output = process.communicate()[0]
-    assert process.returncode == 0, output
-    assert output.startswith("left\nleft\n") and "\nOK" in output, output
-
-
-def test_steering():
-    process = start_devx("$S leave && $S leave && $S tag miss order")
-    output = process.communicate()[0]
-    assert process.returncode == 0, output
-    assert output.startswith("left 3\nleft 3\n") and "Ran 3 tests" in output and "\nOK" in output, output
-
-
-def test_tunnels():
-    """rdma-core's own tests, without the question to devlink for which they are skipped."""
-    names = [f"packet_reformat_root_{name}" for name in ("l2_gre", "l3_gre", "l2_geneve", "l3_geneve")]
-    process = start_devx(" ".join(["$S tx_packet_reformat", *names]))
-    output = process.communicate()[0]
-    assert process.returncode == 0 and "Ran 5 tests" in output and output.endswith("\nOK\n"), output
-
-
-def test_devx_queue_of_a_killed_device_process_is_flushed():
-    process = start_devx("exec $Q lost")
-    assert process.stdout.readline() == "outstanding\n"
-    os.kill(find_device(process.pid), signal.SIGKILL)
-    output = process.communicate()[0]
-    assert "flushed\n" in output, output

@@ -158,25 +158,19 @@ def adapter_macs():
 
 IPV4, IPV6 = "-J 10.77.0.1 -j 10.77.0.2", "--raw_ipv6 -J fd00::1 -j fd00::2"
 PORTS = "-K 5001 -k 5002"
-RAW_RUNS = [
-    f"raw_ethernet_{kind} {options}".strip()
-    for kind in ("bw", "lat")
-    for options in (
-        "",
-        IPV4,
-        f"{IPV4} {PORTS}",
-        f"{IPV4} {PORTS} --tcp",
-        f"{IPV6} {PORTS}",
-        "--vlan_en",
-        "-I 64",
-    )
-] + [
+BOTH_FIGURES = ["", IPV4, f"{IPV4} {PORTS}", f"{IPV4} {PORTS} --tcp", f"{IPV6} {PORTS}", "--vlan_en", "-I 64"]
+RAW_RUNS = [f"raw_ethernet_bw {options}".strip() for options in BOTH_FIGURES] + [
+    "raw_ethernet_lat -I 64",
     f"raw_ethernet_bw {IPV6} {PORTS} --tcp",
     f"raw_ethernet_bw {IPV4} {PORTS} --vlan_en --vlan_pcp 3",
     f"raw_ethernet_bw {IPV4} {PORTS} --flows 4 --flows_burst 2",
     "raw_ethernet_bw --promiscuous",
     "raw_ethernet_bw --sniffer",
     "raw_ethernet_bw -l 8 -n 504",
+    *(
+        pytest.param(f"raw_ethernet_lat {options}".strip(), marks=pytest.mark.night)
+        for options in BOTH_FIGURES[:-1]
+    ),
 ]
 
 

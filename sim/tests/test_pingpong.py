@@ -2,9 +2,9 @@
 """rdma-core's pingpong programs: server and client as two processes, on two adapters and on one."""
 import pytest
 
-from conftest import Machine, free_port
+from conftest import NIGHTLY, Machine, free_port
 
-ITERATIONS = 1000
+ITERATIONS = 1000 if NIGHTLY else 200
 SIZES = [1, 64, 1500, 4096, 65536, 1048576]
 
 
@@ -22,6 +22,7 @@ def pingpong(machine, transport, gid_index, size, *flags, iterations=ITERATIONS)
         assert "invalid data" not in output, output
 
 
+@pytest.mark.cover(2)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("hcas", [2, 1])
@@ -31,6 +32,7 @@ def test_connected(transport, hcas, flags, size, gid_index):
     pingpong(Machine(hcas=hcas), transport, gid_index, size, "-c", *flags, iterations=iterations)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("size", [1, 64, 1024, "mtu"])
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("hcas", [2, 1])
@@ -50,6 +52,7 @@ def test_new_post_api(gid_index):
     pingpong(Machine(hcas=2), "rc", gid_index, 4096, "-c", "-t")
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("hcas", [2, 1])
 def test_shared_receive_queue(hcas, flags, gid_index):
@@ -68,6 +71,7 @@ def test_shared_receive_queue_sizes(flags, gid_index):
         assert "iters in" in output and "invalid data" not in output, output
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("size", [[], ["-s", 10000, "-m", 256]], ids=["", "packets"])
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("hcas", [2, 1])

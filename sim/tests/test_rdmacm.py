@@ -51,6 +51,7 @@ def on_machine(server, client, more, system=False, family="native"):
     return machine.run_pair(*commands, **more)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
 @pytest.mark.parametrize("family, name", FAMILIES)
 def test_program(family, name, system):

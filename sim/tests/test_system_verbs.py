@@ -24,6 +24,7 @@ def test_the_library_is_debians():
     assert loaded and all("rdma-core" not in path for path in loaded), result.output
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("hcas", [2, 1])
 @pytest.mark.parametrize("transport", ["rc", "uc", "ud"])

@@ -45,7 +45,14 @@ def last(folder):
 
 @pytest.mark.once
 @pytest.mark.parametrize(
-    "arguments", [[], ["threads"], ["shared"], ["compute"]], ids=["one", "four", "shared", "compute"]
+    "arguments",
+    [
+        [],
+        pytest.param(["threads"], marks=pytest.mark.night),
+        ["shared"],
+        pytest.param(["compute"], marks=pytest.mark.night),
+    ],
+    ids=["one", "four", "shared", "compute"],
 )
 def test_threads(tmp_path, arguments):
     for name in ("idle", "again", "loaded"):

@@ -6,7 +6,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[2]
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "tests")]
+
+from by_day import pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401  (hooks of pytest)
 
 BUILD = Path(os.environ["HCASIM_BUILD"])
 HCASIM = BUILD / "bin/hcasim"

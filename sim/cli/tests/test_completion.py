@@ -25,6 +25,7 @@ def words(*line):
     return [row.split("\t")[0] for row in result.stdout.splitlines()]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.title)
 def test_every_option(command):
     usage = hcasim("help", *command.title.split()).stdout
