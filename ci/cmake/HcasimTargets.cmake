@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Build targets by purpose: `hcasim` is what ci/demo builds, `rtl` is rtl_model/, `tests` is everything else that `all` has.
+# Build targets by purpose: `hcasim` is what ci/demo builds, `rtl` is rtl_model/, `tests` is everything else that `all` has;
+# `units`: what the tests of spec/, provider/ and sim/ need that ci/test runs in asan.
 function(hcasim_targets_below dir out)
   get_property(found DIRECTORY ${dir} PROPERTY BUILDSYSTEM_TARGETS)
   get_property(folders DIRECTORY ${dir} PROPERTY SUBDIRECTORIES)
@@ -35,6 +36,14 @@ function(hcasim_groups)
   endif()
   hcasim_targets_below(${CMAKE_SOURCE_DIR} tests)
   list(REMOVE_ITEM tests hcasim ${rtl})
+  set(units)
+  foreach(part spec provider sim)
+    hcasim_targets_below(${CMAKE_SOURCE_DIR}/${part} more)
+    list(APPEND units ${more})
+  endforeach()
+  list(REMOVE_ITEM units hcasim-rdmav${rdma_newer_abi} hcasim_provider_newer_objects test_stages test_pcie_port hcasim_foreign_pcie
+    hcasim-calibrate hcasim-dma hcasim-experiment)
+  hcasim_group(units ${units})
   hcasim_group(rtl ${rtl})
   hcasim_group(tests ${tests})
   add_custom_target(lint COMMAND ${CMAKE_COMMAND} -E env BUILD=${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/ci/lint USES_TERMINAL)
