@@ -29,10 +29,6 @@ NEWER = Path(os.environ.get("RDMA_CORE_NEWER_BUILD", TOP / "build/rdma-core-65")
 READY = BUILD / "sim/tests/libhcasim_ready.so"
 PYTHON = "/usr/bin/python3"
 SYSTEM_VERBS = bool(os.environ.get("HCASIM_SYSTEM_VERBS"))
-# What makes a command an ordinary user's; tests set USER to it for all that they start.
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
-NOBODY += ["TMPDIR=/tmp", "HOME=/tmp", "PYTHONDONTWRITEBYTECODE=1"]
-USER = []
 
 
 def pytest_configure(config):
@@ -104,7 +100,6 @@ class Machine:
         self.bin = RELEASES[release or ("debian" if system else "built")]
         self.adapters = ADAPTERS[family or "native"]
         self.command = [
-            *USER,
             str(BUILD / "bin/hcasim"),
             "run",
             "--hcas",
