@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""UCX, libfabric, Open MPI and MPICH from Debian, unmodified, on adapters of two families. docs/running.md explains
+"""UCX, libfabric, Open MPI, MPICH and gloo from Debian, unmodified, on adapters of two families. docs/running.md explains
 the variables."""
 import json
 import re
@@ -218,3 +218,18 @@ def test_mpich(mpich_program, transports, family):
     """Debian's MPICH uses UCX. Without MPIR_CVAR_NOLOCAL, two ranks on one host use shared memory."""
     settings = ["-genv", "MPIR_CVAR_NOLOCAL", "1", "-genv", "UCX_TLS", f"{transports},self"]
     run_mpi(family, "mpirun.mpich", "-np", "2", *settings, str(mpich_program))
+
+
+# ---- gloo ----
+
+
+@families()
+def test_gloo(tmp_path, family):
+    """Sums of four ranks over verbs, without TCP but for the addresses."""
+    program, store = tmp_path / "gloo_sum", tmp_path / "store"
+    store.mkdir()
+    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run(["g++", *flags, HERE / "gloo_sum.cpp", "-o", program, "-lgloo", "-lpthread"], check=True)
+    result = start(family).run(program, ADAPTERS[family][0], 1, store)
+    assert result.status == 0, result.output
+    assert sorted(result.output.splitlines()) == [f"rank {rank}: 0 wrong sums" for rank in range(4)]

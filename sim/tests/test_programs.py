@@ -10,7 +10,12 @@ from conftest import HERE, NIGHTLY, Machine, free_port
 
 PROGRAMS = yaml.safe_load((HERE / "programs.yaml").read_text())
 RUNS = {"full", "nightly"} if NIGHTLY else {"full"}
-RUN = [program for program in PROGRAMS if program["run"] in RUNS]
+RUN = [
+    pytest.param(program, family, id=f"{program['name']}-{family}")
+    for program in PROGRAMS
+    if program["run"] in RUNS
+    for family in program.get("families", ["native"])
+]
 
 
 def command_of(text, port):
@@ -18,9 +23,9 @@ def command_of(text, port):
 
 
 @pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
-@pytest.mark.parametrize("program", RUN, ids=[program["name"] for program in RUN])
-def test_program(program, system):
-    machine, port = Machine(hcas=2, system=system), free_port()
+@pytest.mark.parametrize("program, family", RUN)
+def test_program(program, family, system):
+    machine, port = Machine(hcas=2, system=system, family=family), free_port()
     if "alone" in program:
         result = machine.run(*command_of(program["alone"], port))
         assert result.status == 0, result.output
