@@ -2,7 +2,8 @@
 /*
  * ibv_wr_*: regions of work requests. Builders and setters return nothing; the first error is stored and makes
  * ibv_wr_complete drop the whole region. Every builder is installed on every QP, so that one that was not requested
- * at creation fails the region instead of being a call of NULL.
+ * at creation fails the region instead of being a call of NULL. wr_flush and wr_atomic_write are NULL unless requested,
+ * as on rxe: librpma looks at them to learn whether the QP has the operation.
  */
 #include "wqe.h"
 
@@ -221,5 +222,11 @@ static const struct ibv_qp_ex wr_ops = {
 
 void hcasim_qp_fill_wr_ops(struct hcasim_qp *qp)
 {
-	hcasim_qp_extend(qp, &wr_ops);
+	struct ibv_qp_ex ops = wr_ops;
+
+	if (!(qp->send_ops & IBV_QP_EX_WITH_FLUSH))
+		ops.wr_flush = NULL;
+	if (!(qp->send_ops & IBV_QP_EX_WITH_ATOMIC_WRITE))
+		ops.wr_atomic_write = NULL;
+	hcasim_qp_extend(qp, &ops);
 }

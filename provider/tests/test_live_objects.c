@@ -79,6 +79,15 @@ static void check_masks(struct live *l)
 	CU_ASSERT_EQUAL(errno, EOPNOTSUPP);
 }
 
+/* Programs look at these functions to learn whether a QP has the operation. */
+static void check_optional_ops(struct ibv_qp *qp, uint64_t ops)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(qp);
+
+	CU_ASSERT_EQUAL(!!qpx->wr_flush, !!(ops & IBV_QP_EX_WITH_FLUSH));
+	CU_ASSERT_EQUAL(!!qpx->wr_atomic_write, !!(ops & IBV_QP_EX_WITH_ATOMIC_WRITE));
+}
+
 /* Each operation on each QP type: what the tables allow and this adapter serves, else EOPNOTSUPP. */
 static void test_send_ops(void)
 {
@@ -98,8 +107,10 @@ static void test_send_ops(void)
 				printf("%s on type %d: errno %d ", rule->name, types[t], errno);
 				CU_FAIL("send_ops_flags");
 			}
-			if (qp)
-				CU_ASSERT_EQUAL(ibv_destroy_qp(qp), 0);
+			if (!qp)
+				continue;
+			check_optional_ops(qp, rule->send_ops_flag);
+			CU_ASSERT_EQUAL(ibv_destroy_qp(qp), 0);
 		}
 	check_masks(&l);
 	CU_ASSERT_PTR_NULL(try_qp(&l, IBV_QPT_RC, 1ull << 40, &small_cap));
