@@ -15,6 +15,8 @@ static void upcall_completion(struct drv_cq *cq)
 {
 	struct uobj *u = drv_uobj(cq);
 
+	if (u->comp)
+		log_completion_event(u->file->dev, cq->cqn);
 	evfile_push_comp(u->comp, u);
 }
 
@@ -22,6 +24,7 @@ static void upcall_async_cq(struct drv_cq *cq, uint32_t event)
 {
 	struct uobj *u = drv_uobj(cq);
 
+	log_event(u->file->dev, "cqn", cq->cqn, event);
 	evfile_push_async(u->async, u, u->user_handle, event);
 }
 
@@ -29,6 +32,7 @@ static void upcall_async_qp(struct drv_qp *qp, uint32_t event)
 {
 	struct uobj *u = drv_uobj(qp);
 
+	log_event(u->file->dev, qp->wq ? "wqn" : "qpn", qp->qpn, event);
 	if (qp->wq || !u->qp.shared) {
 		evfile_push_async(u->async, u, u->user_handle, event);
 		return;
@@ -44,6 +48,7 @@ static void upcall_async_srq(struct drv_srq *srq, uint32_t event)
 {
 	struct uobj *u = drv_uobj(srq);
 
+	log_event(u->file->dev, "srqn", srq->srqn, event);
 	evfile_push_async(u->async, u, u->user_handle, event);
 }
 
@@ -54,6 +59,7 @@ static void upcall_async_port(struct drv_device *dev, uint8_t port, uint32_t eve
 	struct evfile *ev;
 	struct kfile *f;
 
+	log_event(d, "port", port, event);
 	if (kdev_port_valid(d, port))
 		kdev_query_port(d, port);
 	sysfs_update(d, true);
@@ -148,6 +154,7 @@ int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index)
 	for (unsigned int p = 1; p <= d->num_ports; p++)
 		kdev_query_port(d, p);
 	addr_fill_gids(d);
+	log_device(d);
 	return 0;
 }
 
@@ -272,6 +279,7 @@ static int open_cm(struct kernel *k, struct kfile **out)
 		return ret;
 	}
 	TAILQ_INIT(&f->events);
+	f->number = ++k->num_files;
 	*out = f;
 	return 0;
 }
@@ -289,6 +297,7 @@ int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, 
 	if (!f)
 		return -ENOMEM;
 	f->dev = d;
+	f->number = ++k->num_files;
 	numbers_init(&f->handles, 0, MAX_HANDLES, MAX_HANDLES / 2);
 	TAILQ_INIT(&f->events);
 	TAILQ_INIT(&f->objects);
@@ -383,6 +392,22 @@ void kernel_cpu_work(struct kernel *k, unsigned int device, unsigned int bar, ui
 		kdev_ops(d)->cpu_work(&d->drv, bar, offset, data, size, out);
 }
 
+const char *kernel_waits_for(const struct kernel *k, uint64_t ino)
+{
+	const struct table_node *node = table_find(&k->evfiles, ino);
+	const struct ucma_file *f;
+
+	if (node)
+		return table_entry(node, struct evfile, by_ino)->async ? "asynchronous events"
+								       : "completion channel";
+	TAILQ_FOREACH(f, &k->ucma->files, link)
+	{
+		if (f->ino == ino)
+			return "rdma_cm channel";
+	}
+	return NULL;
+}
+
 unsigned int kernel_file_device(const struct kfile *f)
 {
 	return f->cm ? 0 : f->dev->index;
@@ -400,6 +425,7 @@ void kernel_release(struct kfile *f)
 {
 	struct evfile *ev;
 
+	log_released(f);
 	if (f->cm) {
 		ucma_release(f->cm);
 		free(f);

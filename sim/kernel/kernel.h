@@ -10,6 +10,7 @@
 #define HCASIM_KERNEL_KERNEL_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "devices/driver.h"
@@ -34,6 +35,8 @@ struct task {
 	uint32_t pasid; /* address space for DMA; valid while a context of the task exists */
 	pid_t pid;
 	const struct task_ops *ops;
+	/* Of the call that is made, for the log: its thread, and its backtrace; 0: none. */
+	uint32_t tid, stack;
 };
 struct task_ops {
 	/* 0 or -EFAULT */
@@ -111,6 +114,7 @@ struct kernel_config {
 	void *bar_mapped_arg;
 	hca_ps page_fault, page_fault_per_page; /* time to handle a page request */
 	bool poll_doorbell;                     /* each poll of a CQ rings a doorbell */
+	FILE *log;                              /* verbs.log; NULL: none */
 };
 struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t err_size);
 void kernel_destroy(struct kernel *k);
@@ -146,6 +150,11 @@ int kernel_link(struct kernel *k, const char *name);
 int kernel_link_set(struct kernel *k, const char *name, bool up);
 /* Which adapter the file belongs to. */
 unsigned int kernel_file_device(const struct kfile *f);
+/*
+ * What a program waits for that reads the event file or rdma_cm file with this inode, for the log: "completion channel",
+ * "asynchronous events", "rdma_cm channel"; NULL: it is no such file.
+ */
+const char *kernel_waits_for(const struct kernel *k, uint64_t ino);
 /* True if the pipe with inode `ino`, handed out for this file, carries asynchronous events. */
 bool kernel_file_async(const struct kfile *f, uint64_t ino);
 /* The last descriptor of the file was closed, or the process died. Frees everything the file held. */

@@ -215,6 +215,7 @@ struct ucma_file;
 struct kfile {
 	TAILQ_ENTRY(kfile) link;
 	struct ucma_file *cm; /* not NULL: a file of the connection manager; nothing below is used */
+	uint32_t number;      /* from 1 on, for the log */
 	struct kdev *dev;
 	struct drv_ucontext *ctx;
 	struct evfile *default_async; /* the first async event file, closed or not */
@@ -242,6 +243,7 @@ struct kernel {
 	struct ucma *ucma;
 	int event_fd;         /* epoll: reports changes of the event files' pipes */
 	struct table evfiles; /* by the pipe's inode number */
+	uint32_t num_files;   /* opened so far */
 };
 
 /* True if the machine's Linux release has the item: see releases.h. */
@@ -315,6 +317,7 @@ int addr_resolve(const struct kdev *d, const struct ib_uverbs_ah_attr *attr, str
 
 struct attr_spec;
 struct method;
+struct write_cmd;
 
 struct attr_val {
 	bool present;
@@ -341,6 +344,7 @@ struct call {
 	uint64_t uhw_in, uhw_out;
 	size_t uhw_in_len, uhw_out_len;
 	int uhw_out_attr;
+	const struct write_cmd *command; /* NULL: an ioctl that is no command */
 	struct drv_udata udata;
 	void *udata_in;
 	/* ioctl */
@@ -348,6 +352,7 @@ struct call {
 	const struct drv_method *driver; /* the method is the driver's */
 	uint64_t user_attrs;
 	const struct ib_uverbs_attr *uattrs;
+	unsigned int num_uattrs;
 	struct attr_val val[MAX_ATTRS];
 	/* Objects the call creates: kept if it succeeds. */
 	struct uobj *created;
@@ -462,6 +467,17 @@ int attr_set_output(struct call *c, unsigned int idx);
 /* Address of an input attribute's bytes. Inline data is in the attribute itself. */
 uint64_t attr_in_addr(struct call *c, const struct attr_val *v);
 
+/* ---- log.c: verbs.log ------------------------------------------------------------------------------ */
+
+/* A call that ended with `ret`, before what it created is kept or undone. */
+void log_call(struct call *c, int ret);
+/* An asynchronous event (enum ib_event_type) of the object that is called `what`, and its number. */
+void log_event(const struct kdev *d, const char *what, uint32_t number, uint32_t event);
+void log_completion_event(const struct kdev *d, uint32_t cqn);
+/* The limits of an adapter. */
+void log_device(const struct kdev *d);
+void log_released(const struct kfile *file);
+
 /* ---- Verbs with several entry points -------------------------------------------------------------- */
 
 int verbs_create_cq(struct call *c, struct uobj *u, uint32_t cqe, uint32_t vector, uint32_t flags,
@@ -495,6 +511,9 @@ int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 
 /* IBTA 11.2.5.2, table "QP State Transition Properties". */
+/* The attributes (enum ibv_qp_attr_mask) that a transition requires, and allows besides; false: it does not exist. */
+bool qp_transition(unsigned int cur, unsigned int next, unsigned int type, uint32_t *required,
+		   uint32_t *optional);
 bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32_t mask);
 
 #endif

@@ -244,6 +244,11 @@ hca_ps machine_now(const struct machine *)
 	return now_ps();
 }
 
+struct trace *machine_trace(const struct machine *m)
+{
+	return m->trace.get();
+}
+
 void machine_page_fault(const struct machine *m, hca_ps *fixed, hca_ps *per_page)
 {
 	*fixed = hca_ps(m->profile.host.page_fault);

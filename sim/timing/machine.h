@@ -60,6 +60,8 @@ unsigned int machine_num_hcas(const struct machine *m);
 struct hca *machine_hca(struct machine *m, unsigned int index);
 const struct hca_config *machine_hca_config(const struct machine *m, unsigned int index);
 hca_ps machine_now(const struct machine *m);
+/* The trace; NULL: there is none. */
+struct trace *machine_trace(const struct machine *m);
 /* Time of the host's software to handle a page request (profile): fixed, and for each page. */
 void machine_page_fault(const struct machine *m, hca_ps *fixed, hca_ps *per_page);
 

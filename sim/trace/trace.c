@@ -14,6 +14,7 @@
 static const char *const log_names[TRACE_NUM_LOGS] = {
 	[TRACE_TLP] = "tlp.log",       [TRACE_WQE] = "wqe.log",     [TRACE_CQE] = "cqe.log",
 	[TRACE_RETIRE] = "retire.log", [TRACE_FAULT] = "fault.log", [TRACE_EVENTS] = "events.log",
+	[TRACE_VERBS] = "verbs.log",   [TRACE_POSTS] = "posts.log",
 };
 
 static bool open_logs(struct trace *t, char *err, size_t err_size)
@@ -122,6 +123,16 @@ void trace_close(struct trace *t)
 	if (*t->dir)
 		check_files(t);
 	release(t);
+}
+
+FILE *trace_verbs(const struct trace *t)
+{
+	return t->log[TRACE_VERBS];
+}
+
+FILE *trace_posts(const struct trace *t)
+{
+	return t->log[TRACE_POSTS];
 }
 
 void trace_frame(struct trace *t, hca_ps time, const void *data, uint32_t len)

@@ -6,6 +6,8 @@
 #ifndef HCASIM_TRACE_TRACE_H
 #define HCASIM_TRACE_TRACE_H
 
+#include <stdio.h>
+
 #include "../core/engine.h"
 #include "../core/hca.h"
 #include "../core/personality.h"
@@ -42,6 +44,10 @@ void trace_close(struct trace *t);
 
 /* A frame as its sender put it on the wire, without FCS, before any fault. */
 void trace_frame(struct trace *t, hca_ps time, const void *data, uint32_t len);
+/* Files whose records others write: verbs.log, posts.log. NULL: there are no files. */
+FILE *trace_verbs(const struct trace *t);
+FILE *trace_posts(const struct trace *t);
+
 /* What happened to the frame of adapter `from` that left at `time`. */
 void trace_fault(struct trace *t, hca_ps time, unsigned int from, const char *what, uint32_t len);
 

@@ -9,7 +9,17 @@
 
 #include "trace.h"
 
-enum trace_log { TRACE_TLP, TRACE_WQE, TRACE_CQE, TRACE_RETIRE, TRACE_FAULT, TRACE_EVENTS, TRACE_NUM_LOGS };
+enum trace_log {
+	TRACE_TLP,
+	TRACE_WQE,
+	TRACE_CQE,
+	TRACE_RETIRE,
+	TRACE_FAULT,
+	TRACE_EVENTS,
+	TRACE_VERBS,
+	TRACE_POSTS,
+	TRACE_NUM_LOGS
+};
 
 struct trace {
 	const struct trace_observer *observer; /* or NULL */

@@ -26,6 +26,7 @@ int m_invoke_write(struct call *c)
 	w = write_cmd_find(c->f->dev, cmd, &ret);
 	if (!w)
 		return ret;
+	c->command = w;
 	if (in) {
 		c->in = attr_in_addr(c, in);
 		c->in_len = in->len;

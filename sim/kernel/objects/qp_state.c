@@ -130,20 +130,30 @@ static const struct masks *masks_of(const struct transition *t, unsigned int typ
 	}
 }
 
-bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32_t mask)
+bool qp_transition(unsigned int cur, unsigned int next, unsigned int type, uint32_t *required,
+		   uint32_t *optional)
 {
 	const struct masks *m;
 
-	if ((mask & A(CUR_STATE)) && !cur_state_ok(cur))
-		return false;
 	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
 		const struct transition *t = &transitions[i];
 
 		if (t->from != cur || t->to != next)
 			continue;
 		m = masks_of(t, type);
-		return (mask & m->required) == m->required &&
-		       !(mask & ~(m->required | m->optional | A(STATE)));
+		*required = m->required;
+		*optional = m->optional | A(STATE);
+		return true;
 	}
 	return false;
+}
+
+bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32_t mask)
+{
+	uint32_t required, optional;
+
+	if ((mask & A(CUR_STATE)) && !cur_state_ok(cur))
+		return false;
+	return qp_transition(cur, next, type, &required, &optional) && (mask & required) == required &&
+	       !(mask & ~(required | optional));
 }

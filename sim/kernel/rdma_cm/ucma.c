@@ -51,6 +51,7 @@ ssize_t ucma_write(struct ucma_file *f, struct task *t, uint64_t buf, size_t len
 	c.in_len = hdr.in;
 	c.out_len = hdr.out;
 	ret = commands[hdr.cmd](&c);
+	log_cm_call(&c, hdr.cmd, ret);
 	ucma_ready(f, reply);
 	return ret ? ret : (ssize_t)len;
 }

@@ -195,6 +195,10 @@ struct ucma_call { /* one write() in progress */
 	size_t in_len, out_len;
 };
 
+/* verbs.log */
+void log_cm_call(struct ucma_call *c, uint32_t command, int ret);
+void log_cm_event(const struct ucma_file *file, const struct ucma_event *e);
+
 int ucma_open(struct kernel *k, struct kfile *owner);
 ssize_t ucma_write(struct ucma_file *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply);
 void ucma_release(struct ucma_file *f);

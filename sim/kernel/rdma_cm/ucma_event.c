@@ -85,6 +85,7 @@ void ucma_queue_event(struct ucma_file *f, struct ucma_event *e)
 {
 	TAILQ_INSERT_TAIL(&f->events, e, link);
 	f->num_events++;
+	log_cm_event(f, e);
 	ucma_ready(f, NULL);
 }
 

@@ -141,6 +141,7 @@ void add_write_suite(void);
 void add_state_suite(void);
 void add_event_suite(void);
 void add_records_suite(void);
+void add_log_suite(void);
 void add_methods_suite(void);
 void add_wq_suite(void);
 /* Creates w.wq, in RESET, with its PD and CQ; then w.table, which has only this work queue. */

@@ -14,6 +14,7 @@ int main(void)
 	add_state_suite();
 	add_event_suite();
 	add_records_suite();
+	add_log_suite();
 	add_methods_suite();
 	add_srq_suite();
 	add_sysfs_suite();

@@ -126,6 +126,7 @@ int call_alloc_uobj(struct call *c, uint16_t type, struct uobj **out)
 
 int call_finish(struct call *c, int ret)
 {
+	log_call(c, ret);
 	udata_free(c);
 	if (c->created && ret)
 		uobj_abort(c->created);

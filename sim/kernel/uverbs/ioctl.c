@@ -247,6 +247,7 @@ long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *
 	if (!uattrs)
 		return -ENOMEM;
 	c.uattrs = uattrs;
+	c.num_uattrs = hdr.num_attrs;
 	ret = call_read(&c, uattrs, c.user_attrs, hdr.num_attrs * sizeof(*uattrs));
 	if (!ret)
 		ret = run_method(&c, hdr.num_attrs);

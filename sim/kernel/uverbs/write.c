@@ -213,6 +213,7 @@ ssize_t uverbs_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, 
 	w = write_cmd_find(f->dev, hdr.command, &ret);
 	if (!w)
 		return ret;
+	c.command = w;
 	if (is_ex(w)) {
 		if (len < sizeof(hdr) + sizeof(ex))
 			return -EINVAL;

@@ -353,6 +353,8 @@ static int start_kernel(struct server *s, const struct options *o)
 	if (make_folder(o->runtime, PROTO_SYSFS_NAME, sysfs, sizeof(sysfs)))
 		return -1;
 	cfg.sysfs_root = sysfs;
+	if (machine_trace(s->machine))
+		cfg.log = trace_verbs(machine_trace(s->machine));
 	s->virtual_clock = o->virtual_clock;
 	machine_cpu(s->machine, &s->cpu);
 	machine_page_fault(s->machine, &cfg.page_fault, &cfg.page_fault_per_page);
