@@ -26,7 +26,7 @@
 #define PROTO_PROVIDERS_NAME "providers"
 
 #define PROTO_MAGIC   0x6863u
-#define PROTO_VERSION 2u
+#define PROTO_VERSION 3u
 
 /* "\0hcasim:" FILE-ID ":" MAJOR ":" MINOR, all in hexadecimal. */
 #define PROTO_FILE_PREFIX     "hcasim:"
@@ -56,7 +56,7 @@ struct proto_req {
 	uint32_t op;
 	uint64_t file;   /* FILE-ID, of requests about a file */
 	uint32_t thread; /* id of the caller's thread */
-	uint32_t reserved;
+	uint32_t stack;  /* the call's backtrace in the ring's table, from 1 on; 0: none */
 	union {
 		struct {
 			uint64_t image;  /* names this address space: new after fork and exec */
@@ -123,6 +123,7 @@ struct proto_reply {
 		uint64_t rdev;
 		struct {                        /* HELLO */
 			uint32_t virtual_clock; /* threads wait behind their accesses until they may go on */
+			uint32_t stacks;        /* stores and calls have backtraces */
 		} hello;
 		struct proto_map map;
 		struct { /* WRITE: bytes to read from the sockets of the file and of descriptor `fd` */

@@ -17,10 +17,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RING_ENTRIES  1024u
-#define RING_DATA_MAX 64u
-#define RING_REPLIES  256u
-#define RING_THREADS  256u
+#define RING_ENTRIES      1024u
+#define RING_DATA_MAX     64u
+#define RING_REPLIES      256u
+#define RING_THREADS      256u
+#define RING_STACKS       1024u
+#define RING_STACK_FRAMES 15
 
 enum ring_kind {
 	RING_STORE = 1,
@@ -40,6 +42,7 @@ struct ring_op { /* type of an entry */
 	uint8_t more;   /* the code continues with another store to the same place: a burst */
 	uint16_t reply; /* of all but stores: which reply slot */
 	uint16_t thread;
+	uint16_t stack; /* of a store: its backtrace in the table, from 1 on; 0: none */
 	uint8_t data[RING_DATA_MAX];
 	uint32_t tid; /* virtual clock: the thread's id */
 };
@@ -56,6 +59,12 @@ struct ring_reply { /* a load's completion; `state` is a futex */
 } __attribute__((aligned(64)));
 enum ring_reply_state { RING_REPLY_FREE, RING_REPLY_WAIT, RING_REPLY_DONE };
 
+struct ring_stack { /* a backtrace: return addresses, innermost first; 0: no more */
+	_Atomic uint32_t state;
+	uint64_t frame[RING_STACK_FRAMES];
+} __attribute__((aligned(64)));
+enum ring_stack_state { RING_STACK_FREE, RING_STACK_WRITING, RING_STACK_READY };
+
 struct ring {
 	_Atomic uint64_t head __attribute__((aligned(64))); /* producers */
 	_Atomic uint32_t waiters;                           /* producers that wait for space */
@@ -65,6 +74,7 @@ struct ring {
 	_Atomic uint32_t thread[RING_THREADS]; /* thread ids; 0: free. Only for producers */
 	struct ring_reply reply[RING_REPLIES];
 	struct ring_entry entry[RING_ENTRIES];
+	struct ring_stack stack[RING_STACKS];
 };
 
 /* Producer: false if there is no room now. */

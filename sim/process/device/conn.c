@@ -75,10 +75,11 @@ void conn_carry_out(struct conn *c, const struct ring_op *op)
 
 	if (op->kind == RING_LOAD)
 		start_load(c, op, allowed);
-	else if (op->kind == RING_STORE && allowed)
+	else if (op->kind == RING_STORE && allowed) {
+		stack_store(c, op);
 		machine_mmio_write(c->server->machine, cpu_of(c->server, c->ring, op->thread), op->hca,
 				   op->bar, op->offset, op->data, op->size, op->wc);
-	else if (op->kind == RING_WAIT) /* only on the virtual clock is there anything to wait for */
+	} else if (op->kind == RING_WAIT) /* only on the virtual clock is there anything to wait for */
 		shared_ring_answer(c->ring, op->reply);
 }
 
@@ -194,6 +195,8 @@ static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answ
 	}
 	give(a, memfd, false);
 	a->msg.hello.virtual_clock = c->server->virtual_clock;
+	a->msg.hello.stacks =
+		machine_trace(c->server->machine) && trace_posts(machine_trace(c->server->machine));
 	return 0;
 }
 
@@ -281,6 +284,8 @@ static int64_t do_command(struct conn *c, const struct proto_req *req, struct an
 		return ret;
 	hca = kernel_file_device(f->kfile);
 	begin_command(c->server, hca);
+	c->mm->task.tid = req->thread;
+	c->mm->task.stack = stack_number(c, req->stack);
 	if (req->op == PROTO_IOCTL)
 		ret = kernel_ioctl(f->kfile, &c->mm->task, req->ioctl.cmd, req->ioctl.arg, &k);
 	else

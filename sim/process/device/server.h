@@ -113,7 +113,10 @@ struct shared_ring { /* the device process's view of an application's MMIO ring 
 	struct ring *ring;
 	uint64_t pos;
 	unsigned int refs;
-	bool more;                  /* the last entry was part of a burst that continues */
+	bool more; /* the last entry was part of a burst that continues */
+	uint32_t
+		stack[RING_STACKS]; /* stacks.c's: the trace's number of each backtrace; 0: not written yet */
+	char *maps; /* stacks.c's: of the process, when its last new backtrace was written; NULL: none */
 	uint16_t cpu[RING_THREADS]; /* cpus.c's: of each thread, from 1; 0: none yet */
 };
 
@@ -165,6 +168,20 @@ void conn_ring_want_kick(struct conn *c, bool wanted);
 unsigned int cpu_of(struct server *s, struct shared_ring *ring, unsigned int thread);
 /* The application has ended. */
 void cpus_release(struct server *s, struct shared_ring *ring);
+
+/* ---- stacks.c: posts.log -------------------------------------------------------------------------------- */
+
+/* The number in the trace of the program's backtrace `stack`, which is written if it is new; 0: none. */
+uint32_t stack_number(struct conn *c, uint32_t stack);
+/* A store takes effect. */
+void stack_store(struct conn *c, const struct ring_op *op);
+
+/* ---- waits.c: who waits for what ------------------------------------------------------------------------ */
+
+/* A program has asked for something. */
+void waits_stirred(struct server *s);
+/* For how long the server may sleep, of `ns` nanoseconds. Writes the records when they are due. */
+uint64_t waits_due(struct server *s, uint64_t ns);
 
 /* ---- file.c: opened device files ------------------------------------------------------------------------ */
 
@@ -218,9 +235,12 @@ struct server {
 	bool given;                   /* something that programs may see has changed */
 	bool stalls;                  /* a thread may be in STALLS */
 	unsigned int long_runs;
-	hca_ps asleep_at; /* all threads sleep from here on, and from `wall` on */
-	bool perm_said;   /* the message about forbidden memory access */
-	bool mem_said;    /* the message about /proc/self/mem */
+	hca_ps asleep_at;         /* all threads sleep from here on, and from `wall` on */
+	uint64_t quiet_since;     /* ns: programs have asked for nothing since then */
+	bool stirred, waits_said; /* a program has asked for something; the records are written */
+	uint32_t num_stacks;      /* in the trace */
+	bool perm_said;           /* the message about forbidden memory access */
+	bool mem_said;            /* the message about /proc/self/mem */
 };
 
 /* Polls its ring from now on, until it has been empty for long. */

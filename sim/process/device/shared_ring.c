@@ -41,6 +41,7 @@ void shared_ring_put(struct shared_ring *sr)
 	if (--sr->refs)
 		return;
 	munmap(sr->ring, sizeof(struct ring));
+	free(sr->maps);
 	free(sr);
 }
 

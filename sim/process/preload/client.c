@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "process/preload/preload.h"
+#include "process/trap/stack.h"
 
 static struct {
 	pthread_mutex_t lock;
@@ -32,6 +33,7 @@ static struct {
 	uint64_t image, parent;
 	struct ring *_Atomic ring;
 	_Atomic bool virtual_clock;
+	_Atomic bool stacks; /* calls and stores have backtraces */
 	bool watched; /* the device process must be notified of unmapped memory */
 } client = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
@@ -236,6 +238,7 @@ static int64_t hello(int fd)
 		return -ENOMEM;
 	raw_syscall(SYS_madvise, map, sizeof(struct ring), MADV_DONTFORK);
 	atomic_store(&client.virtual_clock, reply.hello.virtual_clock);
+	atomic_store(&client.stacks, reply.hello.stacks);
 	atomic_store(&client.ring, map);
 	return 0;
 }
@@ -267,12 +270,22 @@ static int64_t need_connection(void)
 	return err;
 }
 
+bool client_stacks(void)
+{
+	return atomic_load_explicit(&client.stacks, memory_order_relaxed) &&
+	       atomic_load_explicit(&client.ring, memory_order_relaxed);
+}
+
 int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PROTO_MAX_FDS])
 {
 	int saved = errno;
 	sigset_t mask;
 	int64_t ret;
 
+	if (client_stacks()) {
+		stack_prepare();
+		req->stack = stack_of(atomic_load(&client.ring), 0);
+	}
 	lock(&mask);
 	ret = need_connection();
 	if (!ret && !exchange(client.fd, req, -1, reply, fds)) {

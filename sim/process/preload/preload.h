@@ -61,6 +61,8 @@ int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PR
 struct ring *client_ring(void);
 /* The machine runs on the virtual clock. For the fault handler. */
 bool client_virtual_clock(void);
+/* The device process wants backtraces. For the fault handler. */
+bool client_stacks(void);
 /* Wakes the device process: the ring is not empty. For the fault handler. */
 void client_kick(void);
 /*

@@ -11,10 +11,12 @@ import struct
 import subprocess
 import sys
 
-MAGIC, VERSION = 0x6863, 2
+MAGIC, VERSION = 0x6863, 3
 REQUEST = struct.Struct("<HHIQII96s")
 REPLY_SIZE = 8 + 8 + 4 * 16 + 48
-HELLO, OPEN, STAT, IOCTL, WRITE, MMAP, MUNMAP, SYNC, SHOW, LINK = range(1, 11)
+HELLO, OPEN, STAT, IOCTL, WRITE, MMAP, MUNMAP, SYNC, SHOW, UNMAPPED, REPORT, LINK = range(1, 13)
+OPS = [0, HELLO, OPEN, STAT, IOCTL, WRITE, MMAP, MUNMAP, SYNC, SHOW, UNMAPPED, REPORT, LINK, 13, 2**32 - 1]
+STACKS = [0, 1, 1024, 1025, 2**32 - 1]
 HEAD_SIZE = 3 * 64 + 64 * 128  # ring.h: indices, then 64 reply slots of two lines
 ENTRY_SIZE = 128
 INTERESTING = [0, 1, 7, 4096, 2**31, 2**32 - 1, 2**63, 2**64 - 1, 2**40, 0x1A1B0000 + 1]
@@ -29,7 +31,7 @@ class Connection:
     def call(self, op, body=b"", file=0, magic=MAGIC, version=VERSION):
         """(return value, reply, descriptors), or None if the connection was closed."""
         try:
-            self.sock.send(REQUEST.pack(magic, version, op, file, os.getpid(), 0, body))
+            self.sock.send(REQUEST.pack(magic, version, op, file, os.getpid(), random.choice(STACKS), body))
             data, fds, _, _ = socket.recv_fds(self.sock, 4096, 4)
         except (BrokenPipeError, ConnectionResetError):
             return None
@@ -70,7 +72,7 @@ def send_fields(rng, rounds):
             assert result and result[0] == 0, result
             for fd in result[2]:
                 os.close(fd)
-        op = rng.choice([0, HELLO, OPEN, STAT, IOCTL, WRITE, MMAP, MUNMAP, SYNC, SHOW, LINK, 11, 2**32 - 1])
+        op = rng.choice(OPS)
         body = b"".join(struct.pack("<Q", number(rng)) for _ in range(12))
         if op in (OPEN, STAT) and rng.random() < 0.7:
             body = struct.pack("<i", rng.getrandbits(31)) + rng.choice(
@@ -82,6 +84,9 @@ def send_fields(rng, rounds):
         if op == IOCTL and rng.random() < 0.7:
             body = struct.pack("<QQ", 0xC0181B01, address_of(probe) + rng.randrange(4096))
             probe[8:] = rng.randbytes(4088)
+        if op == REPORT and rng.random() < 0.7:
+            body = struct.pack("<QQ", address_of(probe) + rng.randrange(4096), rng.randrange(600))
+            probe[8:] = rng.choice([b"x" * 4088, rng.randbytes(4088)])
         result = connection.call(op, body[:96], rng.choice(opened), MAGIC if rng.random() < 0.97 else 0)
         if not result:
             connection = None

@@ -2,13 +2,17 @@
 """Hostile messages on the control channel, hostile entries in the ring: the device process goes on."""
 import sys
 
+import pytest
+
 from conftest import HERE, hcasim_run
 
 FUZZ = HERE / "fuzz.py"
 
 
-def test_fuzz():
-    result = hcasim_run(sys.executable, FUZZ, "20260", options=["--hcas", "2"])
+@pytest.mark.parametrize("traced", [False, True])
+def test_fuzz(traced, tmp_path):
+    trace = ["--trace", tmp_path] if traced else []
+    result = hcasim_run(sys.executable, FUZZ, "20260", options=["--hcas", "2", *trace])
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.endswith("alive\n")
 

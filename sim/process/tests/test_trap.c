@@ -555,6 +555,8 @@ int main(void)
 		{"a copy is one fault", test_copy},
 		{"a copy whose source faults", test_copy_from_bad_memory},
 		{"a copy out of a BAR", test_copy_out_of_bar},
+		{"backtraces", test_stack},
+		{"table of backtraces", test_stack_table},
 		{"thread numbers", test_thread_numbers},
 		{"thread numbers run out", test_thread_numbers_run_out},
 		CU_TEST_INFO_NULL,

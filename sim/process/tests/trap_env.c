@@ -36,6 +36,13 @@ bool client_virtual_clock(void)
 	return false;
 }
 
+bool with_stacks;
+
+bool client_stacks(void)
+{
+	return with_stacks;
+}
+
 void client_kick(void)
 {
 	entries_at_kick = atomic_load(&ring.head) - ring_pos;

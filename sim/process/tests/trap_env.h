@@ -28,6 +28,11 @@ void test_copy_from_bad_memory(void);
 void test_copy_out_of_bar(void);
 void test_direct_stores(void);
 
+/* test_stack.c */
+extern bool with_stacks; /* the device process wants backtraces */
+void test_stack(void);
+void test_stack_table(void);
+
 /* test_thread.c */
 void test_thread_numbers(void);
 void test_thread_numbers_run_out(void);

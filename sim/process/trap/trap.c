@@ -16,6 +16,7 @@
 #include "process/trap/insn.h"
 #include "process/preload/preload.h"
 #include "process/trap/producer.h"
+#include "process/trap/stack.h"
 #include "process/trap/valgrind.h"
 #include "process/trap/signals.h"
 #include "process/trap/thread.h"
@@ -176,9 +177,26 @@ static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t
 	op->tid = producer_tid();
 }
 
+struct access { /* of the fault that is handled */
+	struct insn insn;
+	uint64_t rip;
+	uint16_t stack;
+	bool unwound; /* `stack` is known */
+};
+
+/* The stores of a fault have one backtrace. */
+static uint16_t stack_at(struct access *a, struct ring *ring)
+{
+	if (!a->unwound && client_stacks())
+		a->stack = stack_of(ring, a->rip);
+	a->unwound = true;
+	return a->stack;
+}
+
 static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
 {
-	const struct insn *insn = arg;
+	struct access *a = arg;
+	const struct insn *insn = &a->insn;
 	struct ring_op op = {.kind = RING_STORE, .more = insn->more};
 	struct page *p = find_page(addr);
 	struct ring *ring = client_ring();
@@ -187,6 +205,7 @@ static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
 		return; /* the device is gone: posted writes are lost */
 	fill(&op, p, addr, len);
 	op.thread = thread_number(ring);
+	op.stack = stack_at(a, ring);
 	memcpy(op.data, data, len);
 	producer_put(ring, &op);
 }
@@ -445,22 +464,24 @@ static void carry_on(ucontext_t *uc, struct insn *insn, const struct insn_bar *b
 static bool carry_out(ucontext_t *uc, uint64_t addr)
 {
 	struct insn_bar bar = bar_ops;
-	struct insn insn;
+	struct access a = {.unwound = false};
 	size_t room = 0;
 	uint64_t rip;
 	bool decoded;
 
 	valgrind_amend(uc, NULL);
 	rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-	decoded = decode(rip, &insn, &room);
-	valgrind_amend(uc, &insn);
-	bar.arg = &insn;
+	decoded = decode(rip, &a.insn, &room);
+	valgrind_amend(uc, &a.insn);
+	bar.arg = &a;
+	a.rip = rip;
 	/* Valgrind ignores vector registers that a handler changes. */
-	if (!decoded || (insn.kind == INSN_LOAD_VEC && valgrind_runs()) || !insn_emulate(&insn, uc, &bar)) {
-		complain((const uint8_t *)(uintptr_t)rip, decoded ? insn.len : room, &insn, rip, addr);
+	if (!decoded || (a.insn.kind == INSN_LOAD_VEC && valgrind_runs()) ||
+	    !insn_emulate(&a.insn, uc, &bar)) {
+		complain((const uint8_t *)(uintptr_t)rip, decoded ? a.insn.len : room, &a.insn, rip, addr);
 		return false;
 	}
-	carry_on(uc, &insn, &bar, rip);
+	carry_on(uc, &a.insn, &bar, rip);
 	end_access();
 	return true;
 }
