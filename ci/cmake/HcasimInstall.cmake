@@ -48,7 +48,7 @@ endif()
 # ---- hcasim: programs, libraries, providers ----
 
 set(programs hcasim-calibrate hcasim-conform-runner hcasim-device hcasim-dma hcasim-experiment hcasim-profile hcasim-replay)
-set(libraries hcasim_preload hcasim_preload_virtual)
+set(libraries hcasim_preload hcasim_preload_virtual hcasim_calls)
 set_target_properties(hcasim-conform-runner hcasim-experiment PROPERTIES INSTALL_RPATH "${rdma_core_rpath}")
 install(TARGETS ${programs} RUNTIME DESTINATION ${private}/bin COMPONENT hcasim)
 install(TARGETS ${libraries} LIBRARY DESTINATION ${private}/lib COMPONENT hcasim)

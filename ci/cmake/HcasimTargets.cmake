@@ -28,7 +28,7 @@ function(hcasim_groups)
   if(TARGET hcasim_provider_newer_objects)
     list(APPEND plugins hcasim-rdmav${rdma_newer_abi})
   endif()
-  hcasim_group(hcasim hcasim-device hcasim_preload hcasim_preload_virtual hcasim-profile hcasim-conform-runner
+  hcasim_group(hcasim hcasim-device hcasim_preload hcasim_preload_virtual hcasim_calls hcasim-profile hcasim-conform-runner
     hcasim-reproduce ${plugins})
   set(rtl)
   if(TARGET verilated)

@@ -44,11 +44,13 @@ enum proto_op {
 	PROTO_SYNC,     /* files that were closed before this request are released when it returns */
 	PROTO_SHOW,     /* updates the counters in sysfs */
 	PROTO_UNMAPPED, /* mappings of the process have changed; only after a reply with `watch` */
+	PROTO_REPORT,   /* what a library refused, for the trace */
 	PROTO_LINK,     /* -> 1: the network interface is up, 0: it is down; sets it first, if requested */
 	PROTO_NUM_OPS
 };
 
-#define PROTO_NAME_MAX 64
+#define PROTO_NAME_MAX   64
+#define PROTO_REPORT_MAX 512
 
 struct proto_req {
 	uint16_t magic;
@@ -85,6 +87,9 @@ struct proto_req {
 		struct {
 			uint64_t addr, len;
 		} unmapped;
+		struct {
+			uint64_t addr, len; /* of the text: members of the record in verbs.log */
+		} report;
 		struct {
 			char name[PROTO_NAME_MAX];
 			uint32_t set; /* 1: set it to `up` */

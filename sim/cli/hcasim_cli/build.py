@@ -112,6 +112,11 @@ class Build:
         return f"{self.build}/lib/libhcasim_preload.so"
 
     @property
+    def calls(self):
+        """For programs of traced machines."""
+        return f"{self.build}/lib/libhcasim_calls.so"
+
+    @property
     def preload_virtual(self):
         """The same for machines on the virtual clock."""
         return f"{self.build}/lib/libhcasim_preload_virtual.so"

@@ -309,7 +309,7 @@ static void wait_input(struct server *s, uint64_t ns)
 {
 	if (vlock_retry(s) && ns > TICK_NS)
 		ns = TICK_NS;
-	server_wait_input(s, waits_due(s, ns));
+	server_wait_input(s, waits_due(s, ns, server_wall_ns()));
 }
 
 /* Nothing is pending: threads that poll go on without that time passes, since only another program can change that. */

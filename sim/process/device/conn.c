@@ -91,6 +91,7 @@ bool conn_drain(struct conn *c, unsigned int budget)
 
 	if (!sr || ring_empty(sr->ring, sr->pos))
 		return false;
+	waits_stirred(c->server);
 	server_catch_up(c->server);
 	for (; budget && ring_peek(sr->ring, sr->pos, &op); budget--, any = true) {
 		ring_release(sr->ring, sr->pos);
@@ -353,6 +354,26 @@ static int64_t do_link(struct conn *c, struct proto_req *req)
 	return kernel_link(c->server->kernel, req->link.name);
 }
 
+/* The text is a program's: it stays one line of the log. */
+static int64_t do_report(struct conn *c, const struct proto_req *req)
+{
+	const struct trace *t = machine_trace(c->server->machine);
+	struct hca_dma_seg seg = {req->report.addr, (uint32_t)req->report.len, 0};
+	char text[PROTO_REPORT_MAX];
+
+	if (!t || !trace_verbs(t))
+		return 0;
+	if (req->report.len >= sizeof(text))
+		return -EINVAL;
+	if (usermem_read(c->mm->pid, c->mm->mem, &seg, 1, text))
+		return -EFAULT;
+	for (uint32_t i = 0; i < seg.len; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return -EINVAL;
+	stack_report(c, req, text, seg.len);
+	return 0;
+}
+
 static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
 {
 	if (req->version != PROTO_VERSION)
@@ -382,6 +403,8 @@ static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
 	case PROTO_UNMAPPED:
 		kernel_unmapped(c->server->kernel, &c->mm->task, req->unmapped.addr, req->unmapped.len);
 		return 0;
+	case PROTO_REPORT:
+		return do_report(c, req);
 	case PROTO_LINK:
 		return do_link(c, req);
 	default:
@@ -429,6 +452,11 @@ static void take_request(struct conn *c, const struct proto_req *req)
 {
 	while (conn_drain(c, RING_ENTRIES))
 		;
+	waits_stirred(c->server);
+	if (req->op == PROTO_REPORT && req->version == PROTO_VERSION) { /* takes no time */
+		conn_answer(c, req);
+		return;
+	}
 	if (c->server->virtual_clock) {
 		vclock_call(c, req);
 		return;

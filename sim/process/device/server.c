@@ -75,7 +75,6 @@ static bool pass_time(struct server *s)
 
 void server_catch_up(struct server *s)
 {
-	waits_stirred(s);
 	/* While work is pending, stimulus takes effect at the current time. */
 	if (s->active || s->virtual_clock)
 		return;
@@ -283,7 +282,7 @@ static void idle(struct server *s)
 		return;
 	if (spin(s, SPIN_NS))
 		return;
-	wait_in_sockets(s, waits_due(s, until_timer(s)));
+	wait_in_sockets(s, waits_due(s, until_timer(s), server_wall_ns()));
 }
 
 static void round_of_work(struct server *s, unsigned int round)

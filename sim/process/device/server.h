@@ -173,6 +173,8 @@ void cpus_release(struct server *s, struct shared_ring *ring);
 
 /* The number in the trace of the program's backtrace `stack`, which is written if it is new; 0: none. */
 uint32_t stack_number(struct conn *c, uint32_t stack);
+/* What a library refused: a record of verbs.log with the members in `text`. */
+void stack_report(struct conn *c, const struct proto_req *req, const char *text, uint32_t len);
 /* A store takes effect. */
 void stack_store(struct conn *c, const struct ring_op *op);
 
@@ -180,8 +182,8 @@ void stack_store(struct conn *c, const struct ring_op *op);
 
 /* A program has asked for something. */
 void waits_stirred(struct server *s);
-/* For how long the server may sleep, of `ns` nanoseconds. Writes the records when they are due. */
-uint64_t waits_due(struct server *s, uint64_t ns);
+/* For how long the server may sleep, of `ns` nanoseconds from `now` on. Writes the records when they are due. */
+uint64_t waits_due(struct server *s, uint64_t ns, uint64_t now);
 
 /* ---- file.c: opened device files ------------------------------------------------------------------------ */
 

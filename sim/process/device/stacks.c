@@ -119,3 +119,15 @@ void stack_store(struct conn *c, const struct ring_op *op)
 		fprintf(f, ",\"stack\":%u", stack);
 	fputs("}\n", f);
 }
+
+void stack_report(struct conn *c, const struct proto_req *req, const char *text, uint32_t len)
+{
+	const uint32_t stack = stack_number(c, req->stack);
+	FILE *f = trace_verbs(machine_trace(c->server->machine));
+
+	fprintf(f, "{\"ps\":%" PRIu64 ",\"pid\":%d,\"tid\":%u,\"by\":\"library\"",
+		machine_now(c->server->machine), (int)c->pid, req->thread);
+	if (stack)
+		fprintf(f, ",\"stack\":%u", stack);
+	fprintf(f, ",%.*s}\n", (int)len, text);
+}

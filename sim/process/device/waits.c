@@ -135,10 +135,9 @@ void waits_stirred(struct server *s)
 	s->stirred = true;
 }
 
-uint64_t waits_due(struct server *s, uint64_t ns)
+uint64_t waits_due(struct server *s, uint64_t ns, uint64_t now)
 {
 	const struct trace *t = machine_trace(s->machine);
-	const uint64_t now = server_wall_ns();
 	struct conn *c;
 
 	if (!t || !trace_verbs(t))

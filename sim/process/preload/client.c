@@ -34,7 +34,7 @@ static struct {
 	struct ring *_Atomic ring;
 	_Atomic bool virtual_clock;
 	_Atomic bool stacks; /* calls and stores have backtraces */
-	bool watched; /* the device process must be notified of unmapped memory */
+	bool watched;        /* the device process must be notified of unmapped memory */
 } client = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 static void say(const char *text)
@@ -301,6 +301,17 @@ int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PR
 		reply->ret = ret;
 	}
 	return reply->ret;
+}
+
+/* For libhcasim_calls.so. */
+PRELOAD_API void hcasim_report(const char *text, size_t len);
+void hcasim_report(const char *text, size_t len)
+{
+	struct proto_req req = {.op = PROTO_REPORT, .report = {(uintptr_t)text, len}};
+	struct proto_reply reply;
+	int fds[PROTO_MAX_FDS];
+
+	client_call(&req, &reply, fds);
 }
 
 void client_unmapped(const void *addr, size_t len)

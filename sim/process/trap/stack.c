@@ -8,8 +8,6 @@
 #include <execinfo.h>
 #include <string.h>
 
-#include "process/trap/valgrind.h"
-
 #define DEPTH 48 /* with the frames of the handler */
 #define TRIES 16 /* slots that are looked at */
 
@@ -19,7 +17,7 @@ void stack_prepare(void)
 {
 	void *frame[1];
 
-	if (atomic_load(&prepared) || valgrind_runs())
+	if (atomic_load(&prepared))
 		return;
 	backtrace(frame, 1);
 	atomic_store(&prepared, true);

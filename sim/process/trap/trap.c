@@ -184,10 +184,10 @@ struct access { /* of the fault that is handled */
 	bool unwound; /* `stack` is known */
 };
 
-/* The stores of a fault have one backtrace. */
+/* The stores of a fault have one backtrace. Under valgrind, whose signal frames are no kernel's, they have none. */
 static uint16_t stack_at(struct access *a, struct ring *ring)
 {
-	if (!a->unwound && client_stacks())
+	if (!a->unwound && client_stacks() && !valgrind_runs())
 		a->stack = stack_of(ring, a->rip);
 	a->unwound = true;
 	return a->stack;
