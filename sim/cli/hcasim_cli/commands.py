@@ -50,6 +50,7 @@ COMMANDS = (
     Command(
         "stat", "utilisation, queue depths, stalls and latencies of a traced run", "hcasim_cli.views", "stat_"
     ),
+    Command("explain", "say what went wrong in a traced run, and where in the program", "hcasim_cli.explain"),
     Command(
         "conform", "run the conformance suite on a device under test", "hcasim_conform.cli", light=CONFORM
     ),

@@ -159,6 +159,11 @@ def parser(build):
         help="--trace without events.log, which takes most of its time and space and is for hcasim timeline, wave and stat",
     )
     p.add_argument(
+        "--explain",
+        action="store_true",
+        help="say on standard error what went wrong, when CMD has ended: hcasim explain",
+    )
+    p.add_argument(
         "--record",
         metavar="FILE",
         help="write all stimulus and output of the adapters to this file, for hcasim replay",
@@ -228,6 +233,8 @@ def check_together(p, options):
                 p.error(f"--{option} is for a new machine: '{options.attach}', of --attach, runs already")
     if options.no_events and options.trace is None:
         p.error("--no-events has no effect without --trace")
+    if options.no_events and options.explain:
+        p.error("--no-events leaves out events.log, which --explain needs")
     if options.wave is not None and not options.engine.startswith("lockstep:"):
         p.error("--wave has no effect without --engine lockstep")
 

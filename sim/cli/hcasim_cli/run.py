@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 
 from . import exits, machine_folder, versions
@@ -43,6 +44,7 @@ class Machine:
         self.scratch = contextlib.ExitStack()
         profile = self.profile_file(options)
         trace = trace_folder(options.trace) if options.trace is not None else None
+        self.traced = trace is not None
         self.folder = machine_folder.make(options.name)
         lock = machine_folder.lock(self.folder)
         self.scratch.callback(os.close, lock)
@@ -95,8 +97,12 @@ class Machine:
             if status == exits.WRONG:  # it has said why
                 raise RunError("", status)
             raise RunError(f"the device process did not start (status {status})")
-        if self.quiet:
-            with open(f"{self.folder}/quiet", "w"):  # the preload library looks for it
+        marks = {
+            "quiet": self.quiet,
+            "traced": self.traced,
+        }  # the preload library, or environment_for(), looks for them
+        for name in [name for name, on in marks.items() if on]:
+            with open(f"{self.folder}/{name}", "w"):
                 pass
 
     def end(self):
@@ -173,7 +179,8 @@ def environment_for(build, folder, system, program):
     # A sanitizer's runtime must come first in every process, our library last: it takes the place of the kernel.
     prepend(environment, "LD_PRELOAD", build.sanitizer_runtime)
     preload = build.preload_virtual if os.path.exists(f"{folder}/virtual") else build.preload
-    environment["LD_PRELOAD"] = ":".join(filter(None, [environment.get("LD_PRELOAD"), preload]))
+    calls = build.calls if os.path.exists(f"{folder}/traced") else None
+    environment["LD_PRELOAD"] = ":".join(filter(None, [environment.get("LD_PRELOAD"), calls, preload]))
     if build.sanitizer_runtime:
         # Other people's programs run under the sanitizer, too; do not report their leaks.
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")
@@ -363,10 +370,22 @@ def start_and_run(build, options, command):
     return exits.MACHINE_FAILED if machine.reported or (ended and status < exits.SIGNALED) else status
 
 
+def run_and_explain(build, options, command):
+    from .explain import explain  # it reads traces: only if it is needed
+    from .views import view
+
+    with tempfile.TemporaryDirectory(prefix="hcasim-explain-") as folder:
+        options.trace = options.trace or folder
+        status = start_and_run(build, options, command)
+        view(lambda: explain(options.trace, sys.stderr))
+    return status
+
+
 def main(build, args):
     options, command = parse(build, args)
+    run = attach if options.attach else run_and_explain if options.explain else start_and_run
     try:
-        return (attach if options.attach else start_and_run)(build, options, command)
+        return run(build, options, command)
     except RunError as error:
         if str(error):
             say(str(error))

@@ -48,7 +48,8 @@ static void creations(void)
 	start();
 	CU_ASSERT_TRUE(last_has("\"call\":\"alloc_pd\""));
 	CHECK_ERR(make_mr(w.arena, 4096, LOCAL), 0);
-	snprintf(words, sizeof(words), "\"start\":\"0x%llx\",\"length\":4096", (unsigned long long)U(w.arena));
+	snprintf(words, sizeof(words), "\"start\":\"0x%llx\",\"length\":4096",
+		 (unsigned long long)U(w.arena));
 	CU_ASSERT_TRUE(last_has(words));
 	snprintf(words, sizeof(words), "\"lkey\":\"0x%x\"", w.lkey);
 	CU_ASSERT_TRUE(last_has(words));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libhcasim_calls.so: in the programs of a traced machine only. Providers refuse much before the kernel hears of it: a full
+ * libhcasim_calls.so: in the programs of a traced machine only. Providers refuse much without a call to the kernel: a full
  * send queue, too many SGEs, sizes above the adapter's. These functions stand before those of libibverbs, call them, and
  * report what failed to the trace (docs/traces.md).
  */
