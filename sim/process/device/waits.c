@@ -157,5 +157,6 @@ uint64_t waits_due(struct server *s, uint64_t ns, uint64_t now)
 		if (c->mm && !c->mm->dead)
 			put_process(s, trace_verbs(t), c->mm);
 	}
+	fflush(trace_verbs(t)); /* `hcasim explain` of the folder of a program that hangs */
 	return ns;
 }
