@@ -345,9 +345,8 @@ class Folder:
                     break
                 step = rung[queue][at]
                 if step.end <= wqe.ps:
-                    post = stores.get((step.hca, getattr(step, "store", None))) or last_before(
-                        calls[queue], step.ps
-                    )
+                    post = stores.get((step.hca, getattr(step, "store", None)))
+                    post = post or last_before(calls[queue], step.ps) or last_store(stores, step)
                     wqe.stack, wqe.pid = getattr(post, "stack", 0), getattr(post, "pid", 0)
 
     def stores(self):
@@ -382,6 +381,12 @@ def without_echoes(calls):
             found.append(call)
         last[call.tid] = call
     return found
+
+
+def last_store(stores, step):
+    """Of a doorbell that was not rung by one store: the last part of a WQE that came in parts has no record."""
+    arrivals = [arrival for hca, arrival in stores if hca == step.hca and arrival <= step.ps]
+    return stores[step.hca, max(arrivals)] if arrivals else None
 
 
 def last_before(records, ps):
