@@ -26,16 +26,28 @@ def parser(_build):
     return p
 
 
+def wrong(problems):
+    """False: there are only events of normal operation."""
+    return any(not problem.note for problem in problems)
+
+
 def consequences(problem):
     for (hca, qpn), count in problem.flushed.items():
         requests = "request was" if count == 1 else "requests were"
         yield f"then {count} {requests} flushed on QP {qpn} of {hca} (IBV_WC_WR_FLUSH_ERR)"
 
 
+def details(problem):
+    found = {}
+    for what, text in problem.details:
+        found.setdefault(what.replace(" ", "_"), []).append(text)
+    return {what: "; ".join(texts) for what, texts in found.items()}
+
+
 def as_json(problems):
     return [
         {"ps": p.ps, "rule": p.rule, "title": p.title, "cause": p.cause, "count": p.count}
-        | {what.replace(" ", "_"): text for what, text in p.details}
+        | details(p)
         | {"consequences": list(consequences(p))}
         for p in problems
     ]
@@ -51,7 +63,8 @@ def paragraph(number, problem):
 
 
 def text_of(problems, with_events=True):
-    parts = [paragraph(number, problem) for number, problem in enumerate(problems, 1)] or [FINE]
+    parts = [] if wrong(problems) else [FINE]
+    parts += [paragraph(number, problem) for number, problem in enumerate(problems, 1)]
     if not with_events:
         parts.append("The trace has no events.log (--no-events): packets and posting calls are not known.")
     return "\n\n".join(parts)
@@ -65,7 +78,7 @@ def explain(folder, out, json_format=False):
         print(json.dumps({"problems": as_json(problems)}, indent=1), file=out)
     else:
         print(text_of(problems, read.with_events), file=out)
-    return bool(problems)
+    return wrong(problems)
 
 
 def main(build, args):

@@ -270,8 +270,10 @@ def flushed(c):
 
 
 def mw_bind(c):
-    return by_vendor(c, VENDOR, "the bind or invalidation is not allowed") + (
-        "; the region needs IBV_ACCESS_MW_BIND" if c.cqe.vendor_err == "LKEY_ACCESS" else ""
+    if c.cqe.vendor_err == "LKEY_ACCESS":
+        return "the window's memory region has no IBV_ACCESS_MW_BIND, or no IBV_ACCESS_LOCAL_WRITE for a window to be written"
+    return by_vendor(
+        c, VENDOR, "the bind or invalidation is not allowed: the window, its region or its rights"
     )
 
 
@@ -283,9 +285,26 @@ def loc_access(_c):
     return "the host refused the memory that an RDMA WRITE with immediate of the peer was to change: it is not mapped any more"
 
 
+def mtu_of(qp, ps):
+    path = qp.attr("path_mtu", ps) if qp else None
+    return f"{MTU.get(path, path)} bytes"
+
+
+def permission(c):
+    if not c.wqe:
+        return f"{c.at_peer} does not permit this"
+    right = BY_PEER.get(c.wqe.op)
+    needs = (
+        f"it needs IBV_ACCESS_{RIGHTS[right]} in qp_access_flags, which are"
+        if right
+        else "its qp_access_flags are"
+    )
+    allowed = rights(int(c.peer.attr("qp_access_flags", c.ps, "0x0"), 16))
+    return f"{c.at_peer} does not permit {article(c.wqe.op)}: {needs} {allowed}"
+
+
 REFUSED = {
-    "permission": lambda c: f"{c.at_peer} does not permit {article(c.wqe.op) if c.wqe else 'this'}: its qp_access_flags are "
-    f"{rights(int(c.peer.attr('qp_access_flags', c.ps, '0x0'), 16))}",
+    "permission": permission,
     "receive_space": lambda c: f"{c.what} is longer than the receive that {c.at_peer} had posted",
     "rd_atomic": lambda c: f"more READs and atomics were outstanding than max_dest_rd_atomic of {c.at_peer} allows, "
     f"{c.peer.attr('max_dest_rd_atomic', c.ps, 0)}; max_rd_atomic here is {c.qp.attr('max_rd_atomic', c.ps, 0) if c.qp else '?'}",
@@ -294,7 +313,8 @@ REFUSED = {
     "receive_wqe": lambda c: f"the receive of {c.at_peer} is not valid",
     "memory": lambda c: f"the memory at {c.at_peer} is not mapped any more",
     "transport": lambda c: f"{c.at_peer} is a {c.peer.type} QP, this one is {c.qp.type if c.qp else '?'}",
-    "length": lambda c: f"the length of a packet does not fit the path MTU of {c.at_peer}: IBV_QP_PATH_MTU differs at the two ends",
+    "length": lambda c: f"the length of a packet does not fit the path MTU of {c.at_peer}, {mtu_of(c.peer, c.ps)}; that of "
+    f"the sender is {mtu_of(c.qp, c.ps)} (IBV_QP_PATH_MTU)",
     "order": lambda c: f"packets of a message came to {c.at_peer} in a wrong order",
     "invalidate": lambda c: f"the key that {c.what} was to invalidate cannot be invalidated at {c.at_peer}",
     "xrc_srq": lambda c: "the request names no SRQ of the XRC domain of the peer",
@@ -380,6 +400,16 @@ def psn_differ(c):
     return sent is not None and awaited is not None and sent != awaited and (sent, awaited)
 
 
+def drop_reason(c, reason):
+    text = DROPPED.get(reason, reason)
+    if reason == "qp_state" and c.peer:
+        return f"it is in {c.peer.state_at(c.ps)}, in which it does not receive: move it to RTR before the peer sends"
+    if reason == "roce_version" and c.qp and c.peer:
+        here, there = c.qp.attr("sgid_index", c.ps), c.peer.attr("sgid_index", c.ps)
+        return f"{text}: sgid_index {here} here and {there} there, one of RoCEv1 and one of RoCEv2 (ibv_query_gid_ex())"
+    return text
+
+
 def unanswered(c):
     """Why the peer did not answer, as far as the trace says."""
     inside = [r for r in c.folder.refused if c.since <= r.ps <= c.ps and not hasattr(r, "nak")]
@@ -395,7 +425,7 @@ def unanswered(c):
     if theirs:
         c.refused = theirs[-1]
         there = f"QP {dest} of {theirs[-1].hca}" if dest is not None else theirs[-1].hca
-        return f"{there} dropped its packets: {DROPPED.get(theirs[-1].reason, theirs[-1].reason)}"
+        return f"{there} dropped its packets: {drop_reason(c, theirs[-1].reason)}"
     if lost:
         return f"the wire lost or changed {len(lost)} frames ({', '.join(sorted({f.what for f in lost}))})"
     if ours:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What asynchronous events and events of the connection manager mean: a rule for each. None: it is no problem."""
+"""What asynchronous events and events of the connection manager mean: a rule for each."""
 from .completions import DROPPED
 
 CM_STATUS = {
@@ -20,17 +20,31 @@ class Event:
         self.thing = folder.objects.find(kind, self.hca, self.number, self.ps) if kind else None
         self.name = {"qp": "QP", "cq": "CQ", "srq": "SRQ", "wq": "WQ"}.get(kind, "") + f" {self.number}"
         self.refused = None
+        self.wqe = None  # the work request that it is about, if any
+        self.caller = None  # the call that it answers, if any
 
 
 def cq_err(e):
     entries = e.thing.granted("cqe") if e.thing else 0
     written = [q for q in e.folder.cqes if (q.hca, getattr(q, "cqn", 0)) == (e.hca, e.number)]
     born = e.thing.born if e.thing else 0
+    e.wqe = last_request(e)
     count = len([q for q in written if born <= q.ps <= e.ps]) + 1
     asked = getattr(e.thing.made, "cqe", entries) if e.thing else entries
     more = f" (ibv_create_cq() asked for {asked})" if asked != entries else ""
     slow = "" if count == entries + 1 else ", which the program did not poll in time"
     return f"CQ {e.number} overflowed: {entries} entries{more}, {count} completions{slow}. Every QP that uses it is in the error state"
+
+
+def last_request(e):
+    """Of the queues that send completions to the CQ."""
+    qps = (
+        [u for u in e.thing.users if u.kind == "qp" and getattr(u, "send_cq", None) is e.thing]
+        if e.thing
+        else []
+    )
+    posted = [w for qp in qps for w in e.folder.queues[qp.hca, qp.number] if qp.alive(w.ps) and w.ps <= e.ps]
+    return max(posted, key=lambda w: w.ps, default=None)
 
 
 def refused_at(e):
@@ -87,31 +101,64 @@ def path_mig_err(_e):
     return "the migration to the alternate path failed; RoCE ports have none"
 
 
-def fine(_e):
-    """The event is part of normal operation."""
-    return None
+# ---- Events of normal operation ----
 
 
-RULES = {
+def comm_est(e):
+    return f"the first packet of the peer came while QP {e.number} was in RTR: it can be moved to RTS. Nothing is wrong"
+
+
+def sq_drained(e):
+    return f"QP {e.number} is in SQD, and its requests that had begun are done. Nothing is wrong"
+
+
+def srq_limit(e):
+    calls = [
+        c for c in e.folder.calls if c.call == "modify_srq" and e.folder.objects.of.get(id(c)) is e.thing
+    ]
+    limit = calls[-1].srq_limit if calls else "srq_limit"
+    return f"fewer than {limit} receives are left in SRQ {e.number}: post more, and set the limit again"
+
+
+def last_wqe(e):
+    srq = getattr(e.thing, "srq", None)
+    return f"QP {e.number} is in ERR and takes no more receives of {srq.name if srq else 'its SRQ'}: it can be destroyed"
+
+
+def port_active(e):
+    return f"the link of port {e.record.port} is up"
+
+
+def changed(what):
+    return lambda e: f"{what} of port {getattr(e.record, 'port', '?')} changed: query it again"
+
+
+def path_mig(e):
+    return f"QP {e.number} uses its alternate path now"
+
+
+NORMAL = {
+    "COMM_EST": comm_est,
+    "SQ_DRAINED": sq_drained,
+    "PATH_MIG": path_mig,
+    "PORT_ACTIVE": port_active,
+    "LID_CHANGE": changed("the LID"),
+    "PKEY_CHANGE": changed("the P_Key table"),
+    "SM_CHANGE": changed("the subnet manager"),
+    "SRQ_LIMIT_REACHED": srq_limit,
+    "QP_LAST_WQE_REACHED": last_wqe,
+    "CLIENT_REREGISTER": changed("the subnet manager"),
+    "GID_CHANGE": changed("the GID table"),
+}
+RULES = NORMAL | {
     "CQ_ERR": cq_err,
     "QP_FATAL": qp_fatal,
     "QP_REQ_ERR": qp_req_err,
     "QP_ACCESS_ERR": qp_access_err,
-    "COMM_EST": fine,
-    "SQ_DRAINED": fine,
-    "PATH_MIG": fine,
     "PATH_MIG_ERR": path_mig_err,
     "DEVICE_FATAL": device_fatal,
-    "PORT_ACTIVE": fine,
     "PORT_ERR": port_err,
-    "LID_CHANGE": fine,
-    "PKEY_CHANGE": fine,
-    "SM_CHANGE": fine,
     "SRQ_ERR": srq_err,
-    "SRQ_LIMIT_REACHED": fine,
-    "QP_LAST_WQE_REACHED": fine,
-    "CLIENT_REREGISTER": fine,
-    "GID_CHANGE": fine,
     "WQ_FATAL": wq_fatal,
 }
 
@@ -164,5 +211,12 @@ CM_RULES = {
 
 
 def cause(e):
+    if e.record.event in CM_RULES:
+        same = [
+            c
+            for c in e.folder.calls
+            if (getattr(c, "file", 0), getattr(c, "id", None)) == (e.record.file, e.record.id)
+        ]
+        e.caller = next((c for c in reversed(same) if c.ps <= e.ps), None)
     rule = RULES.get(e.record.event) or CM_RULES.get(e.record.event)
     return rule(e) if rule else None

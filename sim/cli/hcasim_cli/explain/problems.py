@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from . import calls, completions, events, waits
+from . import calls, completions, datagrams, events, waits
 from .source import Sources
 
 # Members of a work request that are worth a line, with their words.
@@ -32,6 +32,7 @@ class Problem:
         default_factory=lambda: defaultdict(int)
     )  # of a completion: its consequences, by QP
     qps: set = field(default_factory=set)  # that are in the error state because of it
+    note: bool = False  # nothing went wrong
 
 
 def describe_wqe(wqe):
@@ -174,7 +175,12 @@ class Collector:
         problem = Problem(
             record.ps, f"{about}{name}", cause, record.event, key=(e.hca, e.name, record.event, cause)
         )
+        problem.note = record.event in events.NORMAL
         problem.details += self.packet(e.refused, e.hca)
+        if e.wqe:
+            problem.details += [("last request", describe_wqe(e.wqe))] + self.posted(e.wqe)
+        place = self.source(getattr(e.caller, "stack", 0))
+        problem.details += [("called by", f"{place}, process {e.caller.pid}")] if place else []
         self.explained.add(id(e.refused))
         problem = self.add(problem)
         if record.event in ("QP_FATAL", "QP_REQ_ERR", "QP_ACCESS_ERR") and e.thing:
@@ -222,12 +228,11 @@ class Collector:
             if (qp and qp.type.startswith(CONNECTED)) or getattr(frame, "opcode", "").startswith(CONNECTED):
                 continue  # repeated, or answered: a completion says so
             where = qp.name if qp else r.hca
-            sender = "the sender is not told, as UD and UC have no acknowledgements"
-            problem = Problem(
-                r.ps, f"{where}: a packet was dropped", f"{completions.DROPPED[r.reason]}; {sender}", r.reason
-            )
+            wqe = datagrams.request_of(self.folder, r)
+            problem = Problem(r.ps, f"{where}: a packet was dropped", datagrams.cause(qp, r, wqe), r.reason)
             problem.key = (where, r.reason)
-            problem.details += self.packet(r, r.hca)
+            problem.details += [("work request", describe_wqe(wqe))] if wqe else []
+            problem.details += self.packet(r, r.hca) + (self.posted(wqe) if wqe else [])
             self.add(problem)
 
     # ---- What is unfinished ----
