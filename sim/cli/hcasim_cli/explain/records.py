@@ -326,11 +326,13 @@ class Folder:
 
     def link_posts(self):
         """Sets `stack` of work requests: by the store that rang their doorbell, or by the call that did."""
-        stores = self.stores()
+        stores, arrivals = self.stores(), defaultdict(list)
+        for hca, arrival in stores:
+            arrivals[hca].append(arrival)
         calls = defaultdict(list)
         for call in self.calls:
             qp = self.objects.of.get(id(call))
-            if call.call == "post_send" and qp:
+            if call.call == "post_send" and qp and not hasattr(call, "errno"):
                 calls[qp.hca, qp.number].append(call)
         rung = defaultdict(list)
         for step in self.events:
@@ -346,7 +348,7 @@ class Folder:
                 step = rung[queue][at]
                 if step.end <= wqe.ps:
                     post = stores.get((step.hca, getattr(step, "store", None)))
-                    post = post or last_before(calls[queue], step.ps) or last_store(stores, step)
+                    post = post or last_before(calls[queue], step.ps) or last_store(stores, arrivals, step)
                     wqe.stack, wqe.pid = getattr(post, "stack", 0), getattr(post, "pid", 0)
 
     def stores(self):
@@ -383,10 +385,10 @@ def without_echoes(calls):
     return found
 
 
-def last_store(stores, step):
+def last_store(stores, arrivals, step):
     """Of a doorbell that was not rung by one store: the last part of a WQE that came in parts has no record."""
-    arrivals = [arrival for hca, arrival in stores if hca == step.hca and arrival <= step.ps]
-    return stores[step.hca, max(arrivals)] if arrivals else None
+    at = bisect_right(arrivals[step.hca], step.ps)
+    return stores[step.hca, arrivals[step.hca][at - 1]] if at else None
 
 
 def last_before(records, ps):
