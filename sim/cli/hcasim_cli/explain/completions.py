@@ -410,6 +410,14 @@ def drop_reason(c, reason):
     return text
 
 
+def link_was_down(folder, hca, since, ps):
+    states = [
+        r for r in folder.verbs if getattr(r, "event", "") in ("PORT_ERR", "PORT_ACTIVE") and r.hca == hca
+    ]
+    before = [r.event for r in states if r.ps <= since][-1:]
+    return "PORT_ERR" in before + [r.event for r in states if since < r.ps <= ps]
+
+
 def unanswered(c):
     """Why the peer did not answer, as far as the trace says."""
     inside = [r for r in c.folder.refused if c.since <= r.ps <= c.ps and not hasattr(r, "nak")]
@@ -433,6 +441,9 @@ def unanswered(c):
         return f"the answers were dropped here: {DROPPED.get(ours[-1].reason, ours[-1].reason)}"
     if c.peer and not c.peer.alive(c.ps):
         return f"{c.at_peer} was destroyed before"
+    for hca in {c.cqe.hca, c.peer.hca if c.peer else c.cqe.hca}:
+        if link_was_down(c.folder, hca, c.since, c.ps):
+            return f"the link of {hca} was down"
     if dest is not None and not c.peer:
         return f"no QP {dest} (IBV_QP_DEST_QPN) was ever created on this machine"
     return "its packets, or the answers, did not arrive: IBV_QP_AV (GID, GID index) may lead elsewhere"

@@ -52,7 +52,8 @@ def refused_at(e):
     mine = [
         r for r in e.folder.refused if (r.hca, getattr(r, "qpn", 0)) == (e.hca, e.number) and r.ps <= e.ps
     ]
-    e.refused = mine[-1] if mine else None
+    answered = [r for r in mine if hasattr(r, "nak")]  # what comes after that is dropped
+    e.refused = (answered or mine or [None])[-1]
     return DROPPED.get(e.refused.reason, e.refused.reason) if e.refused else None
 
 

@@ -121,7 +121,9 @@ class Collector:
         problem.key = (cqe.hca, cqe.qpn, what, cqe.status, cause)
         if c.wqe and cqe.status != "WR_FLUSH_ERR":
             problem.details.append(("work request", describe_wqe(c.wqe)))
-            problem.details += self.packet(refused, cqe.hca) or self.sent_packet(c.wqe, c.qp, cqe.ps)
+            problem.details += self.packet(refused, cqe.hca)
+            if not refused and cqe.status.endswith("RETRY_EXC_ERR"):
+                problem.details += self.sent_packet(c.wqe, c.qp, cqe.ps)
         if c.wqe and cqe.status != "WR_FLUSH_ERR":
             problem.details += self.posted(c.wqe)
         if c.culprit:
