@@ -149,6 +149,16 @@ API int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return ret;
 }
 
+API int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	int ret = REAL(ibv_resize_cq)(cq, cqe);
+
+	if (ret)
+		report("resize_cq", errno_of(ret), ",\"hca\":\"%s\",\"cq_handle\":%u,\"cqe\":%d",
+		       device(cq->context), cq->handle, cqe);
+	return ret;
+}
+
 #define DESTROY(verb, type)                                                                                  \
 	API int ibv_##verb(struct ibv_##type *thing)                                                         \
 	{                                                                                                    \
@@ -197,10 +207,13 @@ static uint64_t bytes(const struct ibv_sge *sge, int num)
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	const int ret = opened[index_of(qp->context)].post_send(qp, wr, bad);
-	const struct ibv_send_wr *b = ret ? *bad : NULL;
+	struct ibv_send_wr *which = NULL; /* not all providers set it */
+	const int ret = opened[index_of(qp->context)].post_send(qp, wr, &which);
+	const struct ibv_send_wr *b = which ? which : wr;
 
-	if (b)
+	if (which)
+		*bad = which;
+	if (ret && b)
 		report("post_send", errno_of(ret),
 		       ",\"hca\":\"%s\",\"qpn\":%u,\"opcode\":%d,\"num_sge\":%d,\"length\":%" PRIu64
 		       ",\"send_flags\":\"0x%x\"",
@@ -211,21 +224,29 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	const int ret = opened[index_of(qp->context)].post_recv(qp, wr, bad);
+	struct ibv_recv_wr *which = NULL;
+	const int ret = opened[index_of(qp->context)].post_recv(qp, wr, &which);
+	const struct ibv_recv_wr *b = which ? which : wr;
 
-	if (ret && *bad)
+	if (which)
+		*bad = which;
+	if (ret && b)
 		report("post_recv", errno_of(ret), ",\"hca\":\"%s\",\"qpn\":%u,\"num_sge\":%d",
-		       device(qp->context), qp->qp_num, (*bad)->num_sge);
+		       device(qp->context), qp->qp_num, b->num_sge);
 	return ret;
 }
 
 static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	const int ret = opened[index_of(srq->context)].post_srq_recv(srq, wr, bad);
+	struct ibv_recv_wr *which = NULL;
+	const int ret = opened[index_of(srq->context)].post_srq_recv(srq, wr, &which);
+	const struct ibv_recv_wr *b = which ? which : wr;
 
-	if (ret && *bad)
+	if (which)
+		*bad = which;
+	if (ret && b)
 		report("post_srq_recv", errno_of(ret), ",\"hca\":\"%s\",\"srq_handle\":%u,\"num_sge\":%d",
-		       device(srq->context), srq->handle, (*bad)->num_sge);
+		       device(srq->context), srq->handle, b->num_sge);
 	return ret;
 }
 
