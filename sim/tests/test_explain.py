@@ -12,7 +12,11 @@ HCASIM = BUILD / "bin/hcasim"
 PREFIX = {"native": "hcasim", "mlx5": "mlx5_", "rxe": "rxe"}
 # (rule, words of the cause, how often) of hcasim-refused.
 WRONG = [
-    ("REM_INV_REQ_ERR", "does not permit an RDMA_WRITE: its qp_access_flags are none", 1),
+    (
+        "REM_INV_REQ_ERR",
+        "does not permit an RDMA_WRITE: it needs IBV_ACCESS_REMOTE_WRITE in qp_access_flags, which are none",
+        1,
+    ),
     ("REM_ACCESS_ERR", "is not valid (any more): the key of the MR of 65536 bytes at", 1),
     ("REM_ACCESS_ERR", "the RDMA_READ of 8 bytes at 0x", 1),
     ("REM_INV_REQ_ERR", "the SEND of 8 bytes is longer than the receive that QP", 1),
@@ -20,9 +24,9 @@ WRONG = [
     ("RETRY_EXC_ERR", "gave up after 2 retries of at least 4.19 ms each: QP", 1),
     ("RETRY_EXC_ERR", "gave up after 1 retries", 1),
     ("PORT_ERR", "the link of port 1 went down", 1),
-    ("qkey", "the Q_Key is not that of the QP", 1),
+    ("qkey", "the Q_Key of the datagram is 0x11111112, and QP", 1),
     ("no_receive", "no receive is posted", 1),
-    ("datagram_space", "40 bytes (GRH)", 1),
+    ("datagram_space", "has no room for these 56", 1),
     ("no_qp", "there is no such QP", 1),
 ]
 

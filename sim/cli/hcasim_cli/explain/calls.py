@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Why calls were refused: a rule for each call of verbs.log. A rule that finds nothing leaves it to the errno."""
 from .completions import LOCAL_WRITE, MTU, REMOTE_ATOMIC, REMOTE_WRITE, rights
-from .records import STATES, article, attrs_in
+from .records import STATES, TYPES, article, attrs_in
 from .waits import NOT_SIGNALED, is_signaled, pending
 
 ERRNO = {
@@ -43,8 +43,24 @@ class Call:
         return None
 
 
+def foreign(c, **handles):
+    """An object that the context does not have: each context numbers its own."""
+    for name, kind in handles.items():
+        handle, mine = c.arg(name, None), [
+            o for o in c.folder.objects.all if o.file == getattr(c.record, "file", 0)
+        ]
+        if handle is not None and not any(
+            (o.kind, o.made.handle) == (kind, handle) and o.alive(c.ps) for o in mine
+        ):
+            return f"{name.removesuffix('_handle')} is no {kind.upper()} of this context ({name} {handle}): it belongs to another one, maybe of another adapter, or was destroyed"
+    return None
+
+
 def create_qp(c):
-    found = c.over(
+    found = None
+    if hasattr(c.record, "file") and TYPES.get(c.arg("qp_type")) in ("RC", "UC", "UD"):
+        found = foreign(c, pd_handle="pd", send_cq_handle="cq", recv_cq_handle="cq")
+    found = found or c.over(
         max_send_wr="max_qp_wr", max_recv_wr="max_qp_wr", max_send_sge="max_sge", max_recv_sge="max_sge"
     )
     if found:

@@ -42,7 +42,8 @@ class Process:
 
     def __init__(self, folder, pid, ps):
         self.folder, self.pid, self.ps = folder, pid, ps
-        mine = [o for o in folder.objects.all if o.pid == pid and o.alive(ps)]
+        # Time may stand still until the process ends and its objects are released.
+        mine = [o for o in folder.objects.all if o.pid == pid and (o.alive(ps) or o.died == ps)]
         self.qps = [o for o in mine if o.kind == "qp"]
         self.cqs = [o for o in mine if o.kind == "cq"]
         self.calls = [c for c in folder.calls if c.pid == pid and c.ps <= ps]
@@ -82,12 +83,19 @@ def channel_reasons(p):
             continue
         written, events = p.cqes(cq), p.events(cq)
         if not events and written:
-            yield f"{cq.name} was not armed, or only for solicited completions, when {count(len(written), 'completion')} came: call ibv_req_notify_cq() before the request is posted, and before each wait"
+            yield f"{cq.name} was not armed, or only for solicited completions, when {count(len(written), 'completion')} came{unsolicited(p, cq)}: call ibv_req_notify_cq() before the request is posted, and before each wait"
         elif written and events and written[-1].ps > events[-1].ps:
             later = len([q for q in written if q.ps > events[-1].ps])
             yield f"{cq.name} was not armed again after its last event: {count(later, 'completion')} came since then without one. Call ibv_req_notify_cq(), then poll until the CQ is empty, then wait"
         elif written:
             yield f"all {len(events)} events of {cq.name} were raised, and no completion came after them"
+
+
+def unsolicited(p, cq):
+    peers = [p.folder.peer(qp, p.ps) for qp in p.of_cq(cq)]
+    sent = [w for peer in peers if peer for w in p.folder.queues[peer.hca, peer.number] if peer.alive(w.ps)]
+    solicited = any("solicited" in getattr(w, "flags", []) for w in sent)
+    return "" if solicited or not sent else ", and no request of the peer had IBV_SEND_SOLICITED"
 
 
 SURE, MAYBE, PASSIVE = 1, 2, 3  # how likely a reason is what the program waits for
