@@ -84,6 +84,10 @@ def unknown_key(folder, text, key, hca, ps):
     ]
     if changed:
         return f"{text} is not valid (any more): the key of the {describe(changed[-1])} is {changed[-1].made.rkey}"
+    other = swapped(key, 4)
+    turned = [o for o in folder.objects.keys(hca) if o.born <= ps and int(o.made.rkey, 16) == other]
+    if turned:
+        return f"{text} has its bytes in the wrong order: {other:#x} belongs to an {describe(turned[-1])}"
     return f"{text} belongs to no memory region or window of {hca}: it was never valid, or is that of another program"
 
 
@@ -96,6 +100,19 @@ def gone(thing):
         getattr(thing.end, "call", ""), "deregistered"
     )
     return f"which was {how} before the access"
+
+
+def swapped(value, size):
+    return int.from_bytes(value.to_bytes(size, "little"), "big")
+
+
+def exchanged(address, start, size):
+    """How an address that was sent to the peer may have become this one."""
+    if address < 1 << 32 and start <= start >> 32 << 32 | address < start + size:
+        return "; its lower 32 bits are right, and the upper ones are missing, as after htonl()"
+    if start <= swapped(address, 8) < start + size:
+        return "; its bytes are in the wrong order"
+    return ""
 
 
 def judge_key(folder, hca, pd, name, key, address, length, right, ps, what):
@@ -116,10 +133,10 @@ def judge_key(folder, hca, pd, name, key, address, length, right, ps, what):
         return f"{text} belongs to an {describe(thing)} of protection domain {thing.pd.number}; the QP is of protection domain {pd.number}"
     start, size = reach(thing)
     if address < start:
-        return f"{text} belongs to an {describe(thing)}; {what} at {address:#x} begins {start - address} bytes before it"
+        return f"{text} belongs to an {describe(thing)}; {what} at {address:#x} begins {start - address} bytes before it{exchanged(address, start, size)}"
     if address + length > start + size:
         over = address + length - start - size
-        return f"{text} belongs to an {describe(thing)}; {what} at {address:#x} exceeds it by {over}"
+        return f"{text} belongs to an {describe(thing)}; {what} at {address:#x} exceeds it by {over}{exchanged(address, start, size)}"
     access = int(thing.made.access_flags, 16)
     if right and not access & right:
         return f"{text} belongs to an {describe(thing)} without IBV_ACCESS_{RIGHTS[right]}; its access flags are {rights(access)}"
