@@ -46,7 +46,7 @@ def details(problem):
 
 def as_json(problems):
     return [
-        {"ps": p.ps, "rule": p.rule, "title": p.title, "cause": p.cause, "count": p.count}
+        {"ps": p.ps, "rule": p.rule, "title": p.title, "cause": p.cause, "count": p.count, "note": p.note}
         | details(p)
         | {"consequences": list(consequences(p))}
         for p in problems

@@ -105,7 +105,7 @@ def reg_mr(c):
 def in_use(c):
     if c.record.errno != "EBUSY" or not c.thing:
         return None
-    users = [user.name for user in c.folder.objects.using(c.thing, c.ps)]
+    users = list(dict.fromkeys(user.name for user in c.folder.objects.using(c.thing, c.ps)))
     by = f" by {', '.join(users[:5])}{' and more' if len(users) > 5 else ''}" if users else ""
     return f"{c.thing.name} is still used{by}: destroy what uses it first"
 
@@ -177,8 +177,17 @@ def values(c):
     ):
         return f"cur_qp_state is {STATES[c.arg('cur_qp_state')]}, but the QP is in {STATES[c.record.__dict__['from']]}"
     if "AV" in mask:
-        return f"ah_attr: GID index {c.arg('sgid_index')} has no GID, its port is not that of the QP, or the destination cannot be resolved"
+        return path(c)
     return None
+
+
+def path(c):
+    gid, index = c.arg("dgid", "?"), c.arg("sgid_index")
+    if c.record.errno == "ETIMEDOUT":
+        return f"no host answers for the destination GID {gid}"
+    if c.record.errno == "ENODATA":
+        return f"sgid_index {index} names an entry of the GID table that is empty (ibv_query_gid_table(3))"
+    return f"sgid_index {index} has no GID that reaches {gid}, or the port of the path is not that of the QP"
 
 
 def create_ah(c):
@@ -186,7 +195,7 @@ def create_ah(c):
         return f"port_num is {c.arg('port_num')}; ports count from 1"
     if not c.arg("is_global"):
         return "is_global is 0: RoCE needs a GID (grh)"
-    return f"GID index {c.arg('sgid_index')} has no GID, or the destination GID cannot be resolved"
+    return path(c)
 
 
 def mcast(c):

@@ -115,6 +115,15 @@ def exchanged(address, start, size):
     return ""
 
 
+def holder(folder, hca, address, length, name, ps):
+    """Which region has these bytes."""
+    for region in (o for o in folder.objects.keys(hca) if o.kind == "mr" and o.alive(ps)):
+        start, size = reach(region)
+        if start <= address and address + length <= start + size:
+            return f": that is in the {describe(region)}, with {name} {getattr(region.made, name)}"
+    return ": no memory region has these bytes, they were not registered"
+
+
 def judge_key(folder, hca, pd, name, key, address, length, right, ps, what):
     """Why an access is not allowed, or None: it seems to be."""
     text = f"{name} {key:#x}"
@@ -132,11 +141,14 @@ def judge_key(folder, hca, pd, name, key, address, length, right, ps, what):
     if pd and getattr(thing, "pd", None) and thing.pd is not pd:
         return f"{text} belongs to an {describe(thing)} of protection domain {thing.pd.number}; the QP is of protection domain {pd.number}"
     start, size = reach(thing)
+    if address + length <= start or address >= start + size:
+        why = exchanged(address, start, size) or holder(folder, hca, address, length, name, ps)
+        return f"{text} belongs to an {describe(thing)}; {what} at {address:#x} is outside{why}"
     if address < start:
-        return f"{text} belongs to an {describe(thing)}; {what} at {address:#x} begins {start - address} bytes before it{exchanged(address, start, size)}"
+        return f"{text} belongs to an {describe(thing)}; {what} at {address:#x} begins {start - address} bytes before it"
     if address + length > start + size:
         over = address + length - start - size
-        return f"{text} belongs to an {describe(thing)}; {what} at {address:#x} exceeds it by {over}{exchanged(address, start, size)}"
+        return f"{text} belongs to an {describe(thing)}; {what} at {address:#x} exceeds it by {over}"
     access = int(thing.made.access_flags, 16)
     if right and not access & right:
         return f"{text} belongs to an {describe(thing)} without IBV_ACCESS_{RIGHTS[right]}; its access flags are {rights(access)}"
@@ -404,6 +416,10 @@ DROPPED = {
     "steered": "a flow drops it",
     "skipped": "an earlier packet of the message was lost or refused",
     "memory": "the memory is not mapped any more",
+    "rd_atomic": "more READs and atomics were outstanding than its max_dest_rd_atomic allows",
+    "atomic_alignment": "the address of an atomic is not a multiple of 8",
+    "invalidate": "the key cannot be invalidated",
+    "xrc_srq": "the request names no SRQ of its XRC domain",
     "port_down": "the port is down",
     "icrc": "the frame was damaged on the wire",
     "malformed": "the packet is malformed",
@@ -419,12 +435,23 @@ def psn_differ(c):
 
 def drop_reason(c, reason):
     text = DROPPED.get(reason, reason)
+    if reason == "qp_state" and c.peer and failure_of(c.peer, c.folder, c.ps):
+        return f"it is in the error state since {failure_of(c.peer, c.folder, c.ps)}"
     if reason == "qp_state" and c.peer:
         return f"it is in {c.peer.state_at(c.ps)}, in which it does not receive: move it to RTR before the peer sends"
     if reason == "roce_version" and c.qp and c.peer:
         here, there = c.qp.attr("sgid_index", c.ps), c.peer.attr("sgid_index", c.ps)
         return f"{text}: sgid_index {here} here and {there} there, one of RoCEv1 and one of RoCEv2 (ibv_query_gid_ex())"
     return text
+
+
+def failure_of(qp, folder, ps):
+    """The event that put a queue pair into the error state."""
+    names = ("QP_FATAL", "QP_ACCESS_ERR", "QP_REQ_ERR")
+    mine = [
+        r for r in folder.verbs if getattr(r, "event", "") in names and (r.hca, r.qpn) == (qp.hca, qp.number)
+    ]
+    return next((f"IBV_EVENT_{r.event}" for r in mine if qp.alive(r.ps) and r.ps <= ps), None)
 
 
 def link_was_down(folder, hca, since, ps):

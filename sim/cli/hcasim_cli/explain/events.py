@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """What asynchronous events and events of the connection manager mean: a rule for each."""
+import errno
+
 from .completions import DROPPED
 
 CM_STATUS = {
@@ -62,7 +64,7 @@ def qp_fatal(e):
     over = [cq for cq in cqs if cq and event_of(e, "CQ_ERR", "cqn", cq.number)]
     if over:
         return f"QP {e.number} is in the error state, because its CQ {over[0].number} overflowed"
-    return f"QP {e.number} is in the error state: the adapter could not read its queues, or its context, from memory"
+    return f"QP {e.number} is in the error state: a CQ that its SRQ has overflowed, or the adapter could not read its queues or its context from memory"
 
 
 def event_of(e, name, member, number):
@@ -91,7 +93,10 @@ def port_err(e):
 
 
 def srq_err(e):
-    return f"SRQ {e.number} is in error: the adapter could not read it from memory, or its CQ overflowed"
+    cq = getattr(e.thing, "cq", None)
+    if cq and event_of(e, "CQ_ERR", "cqn", cq.number):
+        return f"SRQ {e.number} is in error, because its {cq.name} overflowed"
+    return f"SRQ {e.number} is in error: the adapter could not read it from memory"
 
 
 def wq_fatal(e):
@@ -127,7 +132,7 @@ def last_wqe(e):
 
 
 def port_active(e):
-    return f"the link of port {e.record.port} is up"
+    return f"the link of port {getattr(e.record, 'port', '?')} is up"
 
 
 def changed(what):
@@ -171,20 +176,26 @@ def to(e):
     return getattr(e.record, "dst", "?")
 
 
+def status(e):
+    return f"status {e.record.status}" + (
+        f", {errno.errorcode[-e.record.status]}" if -e.record.status in errno.errorcode else ""
+    )
+
+
 def addr_error(e):
-    return f"rdma_resolve_addr() of {to(e)} failed: no adapter's network interface leads there (status {e.record.status})"
+    return f"rdma_resolve_addr() of {to(e)} failed: no adapter's network interface leads there ({status(e)})"
 
 
 def route_error(e):
-    return f"rdma_resolve_route() to {to(e)} failed (status {e.record.status})"
+    return f"rdma_resolve_route() to {to(e)} failed ({status(e)})"
 
 
 def connect_error(e):
-    return f"the connection with {to(e)} could not be made (status {e.record.status})"
+    return f"the connection with {to(e)} could not be made ({status(e)})"
 
 
 def unreachable(e):
-    return f"{to(e)} did not answer the connection request (status {e.record.status})"
+    return f"{to(e)} did not answer the connection request ({status(e)})"
 
 
 def rejected(e):

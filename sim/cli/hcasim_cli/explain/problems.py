@@ -139,12 +139,28 @@ class Collector:
         if cqe.status == "WR_FLUSH_ERR":
             problem.flushed[queue] += 1
         if c.peer and cqe.status.startswith("REM_") and cqe.op == "REQ":
-            self.broken.setdefault((c.peer.hca, c.peer.number), Broken(problem, c.peer))
+            self.merge(problem, c.peer, c.since)
             self.explain_all(c.peer, c.since, cqe.ps)
         if cqe.status.endswith("RETRY_EXC_ERR"):
             self.explain_all(c.qp, c.since, cqe.ps)
             self.explain_all(c.peer, c.since, cqe.ps)
             self.explain_unknown(c)
+
+    def merge(self, problem, peer, since):
+        """The peer's event for the request that failed may have come before its completion."""
+        key = (peer.hca, peer.number)
+        early = self.broken.get(key)
+        if early and early.born(peer) and early.problem.rule in ("QP_REQ_ERR", "QP_ACCESS_ERR"):
+            if early.problem.ps >= since and early.problem in self.problems:
+                self.problems.remove(early.problem)
+                problem.details.append(
+                    ("event", f"IBV_EVENT_{early.problem.rule} of QP {peer.number} at {peer.hca}")
+                )
+                for queue, count in early.problem.flushed.items():
+                    problem.flushed[queue] += count
+                early = None
+        if not early or not early.born(peer):
+            self.broken[key] = Broken(problem, peer)
 
     def explain_all(self, qp, since, until):
         for r in self.folder.refused:
@@ -169,7 +185,7 @@ class Collector:
         name = record.event if record.event.startswith("CM_") else f"IBV_EVENT_{record.event}"
         name = name.replace("CM_", "RDMA_CM_EVENT_", 1) if name.startswith("CM_") else name
         broken = self.broken.get((e.hca, e.number))
-        if broken and record.event in ("QP_REQ_ERR", "QP_ACCESS_ERR", "QP_FATAL"):
+        if broken and broken.born(e.thing) and record.event in ("QP_REQ_ERR", "QP_ACCESS_ERR", "QP_FATAL"):
             note = ("event", f"{name} of {e.name} at {e.hca}")
             if note not in broken.problem.details:
                 broken.problem.details.append(note)
