@@ -268,7 +268,7 @@ def ended(c):
         pages
         and last
         and last[0].ps >= c.ps
-        and not [r for r in c.folder.calls if r.file == c.qp.file and r.ps > c.ps]
+        and not [r for r in c.folder.calls if getattr(r, "file", 0) == c.qp.file and r.ps > c.ps]
     ):
         return f"process {c.qp.pid} ended while the request was under way: poll its completion before the program ends"
     return None
