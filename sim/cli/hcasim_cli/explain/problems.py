@@ -109,13 +109,12 @@ class Collector:
             self.broken[queue].problem.flushed[queue] += 1
             return
         cause = completions.cause(c)
-        if c.culprit and cqe.op != "REQ":
-            return  # receives that a disconnection flushes
         refused = c.nak() or c.refused
         what = c.wqe.op if c.wqe else "receive" if cqe.op != "REQ" else cqe.wqe_op
         problem = Problem(
             cqe.ps, f"QP {cqe.qpn} of {cqe.hca}: {what} failed with IBV_WC_{cqe.status}", cause, cqe.status
         )
+        problem.note = bool(c.culprit) and cqe.op != "REQ"  # receives that a disconnection flushes
         if cqe.status == "WR_FLUSH_ERR":
             problem.title = f"QP {cqe.qpn} of {cqe.hca}: requests were flushed (IBV_WC_WR_FLUSH_ERR)"
         problem.key = (cqe.hca, cqe.qpn, what, cqe.status, cause)

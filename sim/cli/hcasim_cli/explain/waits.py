@@ -42,8 +42,7 @@ class Process:
 
     def __init__(self, folder, pid, ps):
         self.folder, self.pid, self.ps = folder, pid, ps
-        # Time may stand still until the process ends and its objects are released.
-        mine = [o for o in folder.objects.all if o.pid == pid and (o.alive(ps) or o.died == ps)]
+        mine = [o for o in folder.objects.all if o.pid == pid and o.alive(ps)]
         self.qps = [o for o in mine if o.kind == "qp"]
         self.cqs = [o for o in mine if o.kind == "cq"]
         self.calls = [c for c in folder.calls if c.pid == pid and c.ps <= ps]
