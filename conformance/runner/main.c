@@ -75,6 +75,19 @@ static json_t *faults(const struct verdict *v)
 	return list;
 }
 
+/* What the checks saw, in the order in which they saw it; the excused come with `true`. */
+static json_t *observations(const struct verdict *v)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < v->num_observed; i++) {
+		const struct observation *o = &v->observed[i];
+
+		json_array_append_new(list, json_pack("[s, s, b]", o->check, o->value, o->excused));
+	}
+	return list;
+}
+
 /* Fault injection for the driver's tests: crashes or hangs as a faulty provider would make this process do. */
 static void inject(const char *id)
 {
@@ -118,19 +131,20 @@ static void test_cell(void)
 		link_destroy(&runner.link);
 	broken = remote_broken();
 	if (broken) { /* all other faults are consequences of this one */
-		res.verdict.num = 0;
+		res.verdict.num = res.verdict.num_observed = 0;
 		fault(&res.verdict, "%s", broken);
 	}
 	if (brief && !res.verdict.num)
 		json_array_clear(res.log.calls);
-	emit(json_pack("{s:s, s:b, s:s, s:o, s:s?, s:o, s:I, s:[o, o], s:[I, I], s:o*, s:o*, s:o*, s:o*}",
-		       "end", cell->id, "pass", !res.verdict.num, "seen", res.seen, "faults",
-		       faults(&res.verdict), "errno", res.err ? errno_name(res.err) : NULL, "calls",
-		       res.log.calls, "us", (json_int_t)(now_us() - start), "clock", clock_value(begin),
-		       clock_value(dut_clock(&runner.dut)), "qpn", (json_int_t)res.log.qpn[0],
-		       (json_int_t)res.log.qpn[1], "posts", res.log.posts, "from",
-		       address(&runner.dut.requester), "to", address(&runner.dut.responder), "late",
-		       watchdog_lost() ? json_true() : NULL));
+	emit(json_pack(
+		"{s:s, s:b, s:s, s:o, s:s?, s:o, s:I, s:[o, o], s:[I, I], s:o*, s:o*, s:o*, s:o*, s:o}",
+		"end", cell->id, "pass", !res.verdict.num, "seen", res.seen, "faults", faults(&res.verdict),
+		"errno", res.err ? errno_name(res.err) : NULL, "calls", res.log.calls, "us",
+		(json_int_t)(now_us() - start), "clock", clock_value(begin),
+		clock_value(dut_clock(&runner.dut)), "qpn", (json_int_t)res.log.qpn[0],
+		(json_int_t)res.log.qpn[1], "posts", res.log.posts, "from", address(&runner.dut.requester),
+		"to", address(&runner.dut.responder), "late", watchdog_lost() ? json_true() : NULL,
+		"observed", observations(&res.verdict)));
 	if (broken) /* another runner, with a new peer, runs the remaining cells */
 		_exit(1);
 	CU_assertImplementation(!res.verdict.num, __LINE__, res.verdict.fault[0], "main.c", cell->id,

@@ -23,6 +23,7 @@ void run_cell(struct runner *r, const struct cell *cell, struct result *res)
 	if (cell->timeout_ms)
 		r->dut.timeout_ms = cell->timeout_ms;
 	errno = 0;
+	res->verdict.excuses = cell->excuses;
 	r->seed = seed_of(r->run_seed, cell->id);
 	if (cell->api == API_RECV || cell->api == API_SRQ)
 		run_recv_cell(r, cell, res);

@@ -25,6 +25,7 @@ def row(cell_id, outcome="pass", level="MUST", **more):
         "outcome": outcome,
         "seen": "" if outcome == "skipped" else "requester CQE SUCCESS SEND; responder CQE SUCCESS RECV",
         "faults": ["byte 3 <is> wrong"] if bad else [],
+        "observed": ["bytes.memory=1 at 3"] if bad else [],
         "calls": [] if outcome == "skipped" else CALLS,
         "errno": "EINVAL" if bad else None,
         "us": 5,

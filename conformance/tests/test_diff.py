@@ -56,6 +56,28 @@ def test_worse_and_back(diff, was, now):
     assert lines[0] == f"better {BASE}: {now} -> {was}"
 
 
+@pytest.mark.parametrize(
+    "was, now, more",
+    [
+        (["a=1"], ["a=1"], ""),
+        (["a=1", "b=2"], ["a=1"], ""),
+        (["a=1"], ["a=1", "b=2"], "b=2"),  # a second fault behind a known one
+        (["a=1"], ["a=2"], "a=2"),
+        (None, ["a=1"], ""),  # a run of an earlier version, or a cell that differs from run to run
+        (["a=1"], None, ""),
+    ],
+)
+@pytest.mark.parametrize("outcome", ["known", "fail"])
+def test_observations_of_a_cell_with_the_same_outcome(tmp_path, capsys, outcome, was, now, more):
+    for name, observed in (("a", was), ("b", now)):
+        (tmp_path / name).mkdir()
+        rows = [records.row(BASE, outcome, observed=observed)]
+        results.write_json(records.record(rows), tmp_path / name / "results.json")
+    assert cli.main(None, ["--diff", str(tmp_path / "a"), str(tmp_path / "b")]) == (1 if more else 0)
+    worse = [line for line in capsys.readouterr().out.splitlines() if line.startswith(f"worse  {BASE}")]
+    assert worse == ([f"worse  {BASE}: {outcome} as before, and now {more}"] if more else [])
+
+
 def test_a_level_that_changed_is_said_and_is_not_worse(tmp_path, capsys):
     """A baseline whose MUSTs the suite now has as SHOULD."""
     for name, level in (("a", "MUST"), ("b", "SHOULD")):

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from hcasim_conform.run import dut, dut_file
+from hcasim_conform.run import drive, dut, dut_file
 
 WHOLE = {
     "name": "whole",
@@ -144,6 +144,59 @@ def test_differences_of_a_release(write, release, reasons):
     assert [row.reason for row in device.differences] == reasons
     other = dut.load(write("other", extends="whole.yaml", differences=[], differences_of=["child.yaml"]))
     assert [row.reason for row in other.differences] == reasons and other.differences[0].foreign
+
+
+class Cell:
+    """As much of a cell as known differences look at."""
+
+    def __init__(self, cell_id):
+        self.id, self.expect = cell_id, self
+        self.clause = "PAGE/clause"
+
+
+FLAGS, LENGTH = ("requester.wc.wc_flags", "WITH_IMM"), ("responder.wc.byte_len", "7")
+
+
+def result(*excused, passed=True):
+    return drive.Result(passed, observed=[[*seen, True] for seen in excused])
+
+
+@pytest.fixture
+def excusing(write):
+    """A device with rows that excuse the flags of all cells, the length of two, and expect one to fail as a whole."""
+    rows = [
+        {**ROW, "excuses": dict([FLAGS]), "reason": "D1: the flags"},
+        {**ROW, "cells": ["a/*"], "excuses": dict([LENGTH]), "reason": "D2: the length"},
+        {**ROW, "cells": ["a/whole"], "timeout_ms": 100, "reason": "D3: everything"},
+    ]
+    return dut.load(write("child", extends="whole.yaml", differences=rows))
+
+
+def test_rows_that_excuse_observations_add_up(excusing):
+    both, one = (excusing.difference(Cell(name)) for name in ("a/both", "b"))
+    assert (both.excuses, both.reason) == (dict([FLAGS, LENGTH]), "D1: the flags; D2: the length")
+    assert (one.excuses, one.reason) == (dict([FLAGS]), "D1: the flags")
+    assert excusing.difference(Cell("a/whole")).reason == "D3: everything"  # nothing behind it is looked at
+
+
+@pytest.mark.parametrize(
+    "seen, outcome",
+    [
+        (result(FLAGS, LENGTH), "known"),
+        (result(FLAGS), "unexpected"),
+        (result(), "unexpected"),
+        (result(FLAGS, LENGTH, passed=False), "fail"),  # another check failed
+    ],
+)
+def test_a_cell_with_excused_observations(excusing, seen, outcome):
+    assert excusing.difference(Cell("a/both")).outcome(seen) == outcome
+
+
+def test_excused_observations_of_another_dut_may_not_be_seen(write, excusing):
+    other = dut.load(write("other", extends="whole.yaml", differences=[], differences_of=["child.yaml"]))
+    difference = other.difference(Cell("a/both"))
+    assert [difference.outcome(seen) for seen in (result(), result(FLAGS))] == ["pass", "known"]
+    assert difference.outcome(result(passed=False)) == "fail"
 
 
 def test_libraries_are_looked_for_from_the_file_that_names_them(write, tmp_path):

@@ -20,6 +20,24 @@ def cells(*outcomes):
     return [records.row(f"wr/send/rc/sge-{i}/-/-", outcome) for i, outcome in enumerate(outcomes)]
 
 
+def test_known_differences_by_cause():
+    def known(number, reason, faults):
+        more = {"outcome": "known", "reason": reason, "faults": faults}
+        return records.row(f"wr/send/rc/sge-{number}/-/-", **more)
+
+    rows = [
+        known(1, "D2: b.c:2, as D1", ["wrong"]),
+        known(2, "D1: a.c:1", []),
+        known(3, "D1: a.c:7", ["wrong"]),
+    ]
+    lines = [line.strip() for line in said(rows).splitlines()]
+    at = lines.index("cells  ended early  known difference")
+    assert [line.split(maxsplit=2) for line in lines[at + 1 : at + 3]] == [
+        ["2", "1", "D1: a.c:1"],
+        ["1", "1", "D2: b.c:2, as D1"],
+    ]
+
+
 def test_the_matrix_counts_what_was_run():
     more = [records.row("suite/order/rc/reads"), records.row("wr/send/uc/sge/-/-", "skipped")]
     lines = said(cells("pass", "known", "skipped") + more).splitlines()
@@ -27,7 +45,7 @@ def test_the_matrix_counts_what_was_run():
     assert "suites outside the matrix: cells passed" in [line.strip() for line in lines]
     assert lines[-2] == "MUST by the page: 2 of 3 pass"
     assert lines[-1].startswith(
-        "5 cells on fake: 2 pass, 0 fail, 1 fail as the DUT file says, 0 pass unexpectedly"
+        "5 cells on fake: 2 pass, 0 fail, 1 differ as the DUT file says (1 of them ended early), 0 pass unexpectedly"
     )
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Compares the results of each cell in two runs, as a gate of a provider's CI.
 
-A run is worse if it has an outcome further down the list below, a new cell that fails, a missing cell that
-has passed, or a new fault or finding of the run as a whole.
+A run is worse if it has an outcome further down the list below, a cell with the same outcome and an observation that
+it did not have, a new cell that fails, a missing cell that has passed, or a new fault or finding of the run as a whole.
 """
 from collections import Counter
 from dataclasses import dataclass, field
@@ -64,14 +64,24 @@ def _levels(before, after):
             yield f"{cells} cells were {was}, are {now}"
 
 
+def _more_observed(before, after):
+    """What only the later run has seen in this cell; nothing if one of them does not say."""
+    if before["observed"] is None or after["observed"] is None:
+        return []
+    return sorted(set(after["observed"]) - set(before["observed"]))
+
+
 def _common(difference, before, after):
     for cell_id, row in after.items():
         if cell_id not in before:
             continue
         difference.common += 1
         was, now = before[cell_id]["outcome"], row["outcome"]
+        more = _more_observed(before[cell_id], row)
         if RANK[now] > RANK[was]:
             difference.worse.append(f"{cell_id}: {was} -> {now}{_why(row)}")
+        elif was == now and more:
+            difference.worse.append(f"{cell_id}: {was} as before, and now {', '.join(more)}")
         elif RANK[now] < RANK[was]:
             difference.better.append(f"{cell_id}: {was} -> {now}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The record of a run: results.json, schema version 3. Every report is made from it.
+"""The record of a run: results.json, schema version 4. Every report is made from it.
 
 In memory each cell is a dict. In the file a cell that needs no attention (pass, skipped) is an array of
 indexes into `strings`: thousands of cells share sentences and calls, and a run of all defined
@@ -17,7 +17,7 @@ from pathlib import Path
 from hcasim_conform.model.cells import LEVELS
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schema" / "results.schema.json"
-VERSION = 3
+VERSION = 4
 OUTCOMES = ("pass", "fail", "known", "unexpected", "skipped")
 COMPACT = ("pass", "skipped")  # outcomes of cells that are stored as arrays
 # Reasons in counts.left_out: one that a merge removes, and one that it adds up.
@@ -62,6 +62,7 @@ def cell_record(cell, outcome, result, reason, clause_errata):
         "outcome": outcome,
         "seen": result.seen.strip().rstrip(";"),
         "faults": result.faults,
+        "observed": observations(result),
         "calls": result.calls,
         "errno": result.errno,
         "us": result.us,
@@ -70,14 +71,29 @@ def cell_record(cell, outcome, result, reason, clause_errata):
     }
 
 
+NUMBERS = re.compile(r"0x[0-9a-f]+")  # addresses, keys, numbers of queues: they differ from run to run
+
+
+def observations(result):
+    """ "CHECK=VALUE" of each check that saw something else than the page says; None: it differs from run to run."""
+    if result.observed is None:
+        return None
+    return sorted({f"{check}={NUMBERS.sub('#', value)}" for check, value, _ in result.observed})
+
+
+def ended_early(row):
+    """A known difference that ended the cell, so that nothing behind it was checked."""
+    return row["outcome"] == "known" and bool(row["faults"])
+
+
 def summarize(rows):
-    """Numbers of cells by outcome, in total and for each level."""
+    """Numbers of cells by outcome, in total and for each level, and of those that a known difference ended."""
     levels = {level: dict.fromkeys(("cells", *OUTCOMES), 0) for level in LEVELS}
     for row in rows:
         levels[row["level"]]["cells"] += 1
         levels[row["level"]][row["outcome"]] += 1
     whole = {key: sum(level[key] for level in levels.values()) for key in ("cells", *OUTCOMES)}
-    return {**whole, "levels": levels}
+    return {**whole, "early": sum(map(ended_early, rows)), "levels": levels}
 
 
 def count(rows):
@@ -249,7 +265,7 @@ def unpack(doc):
     for row in doc["cells"]:
         if isinstance(row, list):
             row = {name: fetch(value) for (name, fetch), value in zip(columns, row, strict=True)}
-            row["faults"] = []
+            row["faults"], row["observed"] = [], []
         cells.append(row)
     head = {key: value for key, value in doc.items() if key not in ("columns", "strings", "cells")}
     return {**head, "summary": summarize(cells), "cells": cells}
@@ -289,8 +305,15 @@ def _from_2(doc):
     }
 
 
+def _from_3(doc):
+    """Version 4 adds `observed` to each cell that is an object, and `early` to the summary."""
+    cells = [row if isinstance(row, list) else {**row, "observed": None} for row in doc["cells"]]
+    early = sum(ended_early(row) for row in cells if isinstance(row, dict))
+    return {**doc, "cells": cells, "summary": {**doc["summary"], "early": early}}
+
+
 # Version of a file: function that converts it to the next version (docs/stability.md).
-STEPS = {2: _from_2}
+STEPS = {2: _from_2, 3: _from_3}
 
 
 def _check_version(doc, path):

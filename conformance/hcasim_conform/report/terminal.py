@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The progress display of a run, and the summary at its end."""
 import time
+from collections import Counter
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -8,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hcasim_conform.model.cells import APIS, TITLES, TYPES
-from hcasim_conform.report.results import STOPPED
+from hcasim_conform.report.results import STOPPED, ended_early
 
 STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta", "skipped": "dim"}
 WORST_FIRST = ("fail", "unexpected", "known", "pass", "skipped")
@@ -110,6 +111,28 @@ def _levels(data):
             yield f"{TITLES.get(level, level)}: {counts['pass']} of {counts['cells'] - counts['skipped']} pass"
 
 
+def _causes(cells):
+    """(cause, cells, how many of them ended early) of the known differences, the most frequent first.
+
+    The cause is the name before the colon of the reason, as "D1", with the first reason that has it.
+    """
+    names, ended, reasons = Counter(), Counter(), {}
+    for row in cells:
+        if row["outcome"] == "known":
+            name = row["reason"].split(":")[0]
+            names[name] += 1
+            ended[name] += ended_early(row)
+            if name not in reasons or "as above" in reasons[name]:
+                reasons[name] = row["reason"]
+    return [(reasons[name], number, ended[name]) for name, number in names.most_common()]
+
+
+def _known(cells):
+    yield "cells  ended early  known difference"
+    for reason, number, early in _causes(cells):
+        yield f"{number:5}  {early:11}  {reason}"
+
+
 def summarize(data, out, console=None, quiet=False):
     """The matrix of each API, what needs attention, and the counts; quiet: without the matrix."""
     console = console or Console()
@@ -122,6 +145,8 @@ def summarize(data, out, console=None, quiet=False):
         console.print(line, highlight=False, soft_wrap=True)
     if len(attention) > LISTED:
         console.print(f"... and {len(attention) - LISTED} more, see the report")
+    for line in _known(data["cells"]) if data["summary"]["known"] and not quiet else ():
+        console.print(Text(line), highlight=False, no_wrap=True, overflow="ellipsis")
     if not quiet:
         console.print("; ".join(_levels(data)), highlight=False, soft_wrap=True)
     stopped = data["counts"]["left_out"].get(STOPPED)
@@ -130,7 +155,7 @@ def summarize(data, out, console=None, quiet=False):
     s = data["summary"]
     console.print(
         f"[bold]{s['cells']} cells on {data['dut']['name']}: {s['pass']} pass, {s['fail']} fail, "
-        f"{s['known']} fail as the DUT file says, {s['unexpected']} pass unexpectedly, {s['skipped']} skipped[/] "
+        f"{s['known']} differ as the DUT file says ({s['early']} of them ended early), {s['unexpected']} pass unexpectedly, {s['skipped']} skipped[/] "
         f"in {data['seconds']:.1f} s. Report: {out / 'report.html'}",
         highlight=False,
         soft_wrap=True,

@@ -20,7 +20,7 @@ PEER_START_MS = 30000  # a login on another host
 
 
 class Difference:
-    """A row of `differences`. One that is `foreign`, of a file named by `differences_of`, may pass here."""
+    """A row of `differences`. `whole`: it expects its cells to fail. One that is `foreign`, of a file named by `differences_of`, may pass here."""
 
     def __init__(self, row, foreign=False):
         self.foreign = foreign
@@ -33,6 +33,13 @@ class Difference:
         self.kernel = row.get("kernel", "*")
         self.race = re.compile(row["race"]) if "race" in row else None
         self.timeout_ms = row.get("timeout_ms")
+        self.excuses = row.get("excuses", {})  # check -> value
+        self.whole = not self.excuses
+
+    def shows(self, result):
+        """Whether the cell has seen everything that this row excuses."""
+        seen = {(check, value) for check, value, excused in result.observed if excused}
+        return self.excuses.items() <= seen
 
     def outcome(self, result):
         """The outcome of a known difference. With `race` the cell fails only sometimes, with that fault."""
@@ -71,6 +78,25 @@ class Difference:
             for p in self.patterns + self.exceptions
             if not Ids.any_matches(of_clause, p)
         ]
+
+
+class Excused:
+    """Rows with `excuses`: the cell goes on after what they tolerate, and all its other checks count."""
+
+    whole, race = False, None
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.excuses = {check: value for row in rows for check, value in row.excuses.items()}
+        self.reason = "; ".join(dict.fromkeys(row.reason for row in rows))
+
+    def outcome(self, result):
+        if not result.passed:
+            return "fail"
+        shown = [row for row in self.rows if row.shows(result)]
+        if len(shown) < len([row for row in self.rows if not row.foreign]):
+            return "unexpected"
+        return "known" if shown else "pass"
 
 
 class Ids:
@@ -137,6 +163,7 @@ class Dut:
         self.known_findings = {row["capability"]: row["reason"] for row in doc.get("findings", [])}
         self.findings = []
         self.reported = None
+        self._of_cells = {}  # id of a cell -> its known difference
 
     # -- capabilities
 
@@ -171,11 +198,10 @@ class Dut:
             most = self.capabilities.limit(limit) if self.capabilities else None
             if most is not None and field in line:
                 line[field] = min(line[field], most)
-        limit = self._limit_of_difference(cell) if "id" in line else None  # a query has none
-        return {**line, "timeout_ms": limit} if limit else line
-
-    def _limit_of_difference(self, cell):
-        return next((d.timeout_ms for d in self.differences if d.timeout_ms and d.matches(cell)), None)
+        known = self.difference(cell) if "id" in line else None  # a query has none
+        if known and not known.whole:
+            return {**line, "excuses": known.excuses}
+        return {**line, "timeout_ms": known.timeout_ms} if known and known.timeout_ms else line
 
     def start_for(self, wire):
         """The start command for a wire with faults or a narrow device, or the usual one."""
@@ -187,6 +213,7 @@ class Dut:
         """Compares the attributes of the device with the file. Returns the faults of the file."""
         self.reported = reported
         self.differences = [d for d in self.differences if d.holds_on(reported["kernel"])]
+        self._of_cells = {}
         found = capabilities.findings(self.declared, reported)
         self.findings = [replace(f, reason=self.known_findings.get(f.capability)) for f in found]
         if not self.declared:
@@ -213,7 +240,12 @@ class Dut:
     # -- known differences
 
     def difference(self, cell):
-        return next((d for d in self.differences if d.matches(cell)), None)
+        """The row that expects the whole cell to fail, or what several rows excuse, or None."""
+        if cell.id not in self._of_cells:
+            rows = [d for d in self.differences if d.matches(cell)]
+            whole = next((row for row in rows if row.whole), None)
+            self._of_cells[cell.id] = whole or (Excused(rows) if rows else None)
+        return self._of_cells[cell.id]
 
     def stale_keys(self, cells):
         ids = Ids(cells)

@@ -195,6 +195,8 @@ class Session:
         if outcome in ("fail", "unexpected"):
             self._failing.add(cell.id)
         explained = outcome in ("known", "unexpected")
+        if explained and self.dut.difference(cell).race:
+            result.observed = None  # what such a cell sees differs from run to run
         self._settle(cell, outcome, result, self.dut.difference(cell).reason if explained else None)
 
     def _settle(self, cell, outcome, result, reason):

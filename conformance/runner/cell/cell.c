@@ -221,6 +221,27 @@ static void get_case(struct parse *p, json_t *line, struct cell *cell)
 		get_wrs(p, line, cell->wr, &cell->num_wr);
 }
 
+static json_t *get_excuses(struct parse *p, json_t *line)
+{
+	json_t *excuses = json_object_get(line, "excuses"), *value;
+	const char *check, *fate;
+	long status;
+
+	if (excuses && !json_is_object(excuses))
+		parse_error(p, "field 'excuses' is not an object");
+	json_object_foreach(excuses, check, value)
+	{
+		if (!json_is_string(value))
+			parse_error(p, "field 'excuses': '%s' is not a string", check);
+	}
+	fate = json_string_value(json_object_get(excuses, "post.status"));
+	if (fate && strcmp(fate, "LOST") && (!name_value(status_names, fate, &status) || !status))
+		parse_error(
+			p,
+			"field 'excuses': 'post.status' is neither LOST nor an error of enum ibv_wc_status");
+	return json_incref(excuses);
+}
+
 struct cell *cell_parse(json_t *line, char *err, size_t err_size)
 {
 	struct parse p = {.err = err, .size = err_size};
@@ -237,6 +258,7 @@ struct cell *cell_parse(json_t *line, char *err, size_t err_size)
 	cell->ask_inline = get_int(&p, line, "ask_inline", 0);
 	cell->ask_sge = get_int(&p, line, "ask_sge", 1);
 	cell->timeout_ms = get_int(&p, line, "timeout_ms", 0);
+	cell->excuses = get_excuses(&p, line);
 	cell->abort = json_is_true(json_object_get(line, "abort"));
 	cell->follow_post = json_is_true(json_object_get(line, "follow_post"));
 	if (cell->api == API_SUITE) {
@@ -273,5 +295,6 @@ void cell_free(struct cell *cell)
 	free(cell->id);
 	free(cell->scenario);
 	json_decref(cell->args);
+	json_decref(cell->excuses);
 	free(cell);
 }

@@ -91,6 +91,7 @@ struct cell {
 	int event;                 /* of the peer's CQ: 1 must, 0 must not, -1 not looked at */
 	char *scenario;            /* API_SUITE */
 	json_t *args;              /* API_SUITE: object of integers */
+	json_t *excuses;           /* observations that the DUT file tolerates: check -> value; NULL: none */
 };
 
 /* NULL, and a message that names the field, if the line is not a valid cell. */

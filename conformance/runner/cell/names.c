@@ -20,6 +20,10 @@ const struct name send_ops_names[] = {HCASIM_EACH_QP_EX(NAME_SEND_OPS){NULL, 0}}
 const struct name send_flag_names[] = {HCASIM_EACH_SEND_FLAGS(NAME_FLAG){NULL, 0}};
 const struct name wc_names[] = {HCASIM_EACH_IBV_WC(NAME_WC){NULL, 0}};
 const struct name status_names[] = {HCASIM_EACH_IBV_WC_STATUS(NAME_WC){NULL, 0}};
+const struct name wc_flag_names[] = {
+	NAME(IBV_WC_, GRH), NAME(IBV_WC_, WITH_IMM), NAME(IBV_WC_, IP_CSUM_OK), NAME(IBV_WC_, WITH_INV),
+	{NULL, 0},
+};
 
 /* The QP types that cells use. */
 const struct name qpt_names[] = {

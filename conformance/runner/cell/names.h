@@ -19,6 +19,7 @@ extern const struct name send_ops_names[];  /* enum ibv_qp_create_send_ops_flags
 extern const struct name qpt_names[];       /* enum ibv_qp_type */
 extern const struct name send_flag_names[]; /* enum ibv_send_flags */
 extern const struct name wc_names[];        /* enum ibv_wc_opcode */
+extern const struct name wc_flag_names[];   /* enum ibv_wc_flags */
 extern const struct name status_names[];    /* enum ibv_wc_status */
 
 bool name_value(const struct name *table, const char *name, long *value);

@@ -109,6 +109,42 @@ static void post_other(struct runner *r, const struct cell_batch *batch, struct 
 		execute(execution, plans, batch->num_wr);
 }
 
+/* What the DUT file says of the request that the cell tests: the status with which it completes, or that it is lost. */
+static void execute_excused(const struct cell *cell, const char *fate, struct plan *plans,
+			    struct execution *execution, struct result *res)
+{
+	unsigned int at = cell->api == API_POST && cell->post == POST_REFUSED ? (unsigned int)cell->bad_wr
+									      : cell->index;
+	struct cell as_posted = *cell;
+	long status = IBV_WC_SUCCESS;
+
+	observe(&res->verdict, "post.status", fate, "the request that the cell tests: %s", fate);
+	if (!strcmp(fate, "LOST")) {
+		execute(execution, plans, at);
+		execute(execution, plans + at + 1, cell->num_wr - at - 1);
+		return;
+	}
+	name_value(status_names, fate, &status);
+	as_posted.index = at;
+	as_posted.post = POST_ERROR;
+	as_posted.status = status;
+	execute_cell(execution, &as_posted, plans, cell->num_wr);
+}
+
+/* Those of the cell's requests that the device must execute; returns how many. */
+static unsigned int execute_own(const struct cell *cell, const struct posted *posted, struct plan *plans,
+				struct execution *execution, struct result *res)
+{
+	const char *fate = excuse(&res->verdict, "post.status");
+	unsigned int num = accepted(cell, posted);
+
+	if (fate && !posted->rc && !cell->abort)
+		execute_excused(cell, fate, plans, execution, res);
+	else
+		execute_cell(execution, cell, plans, num);
+	return num;
+}
+
 /* Posts the cell and, in a second thread, its rival. Returns how many of the cell's requests the device must execute. */
 static unsigned int post_rivals(struct runner *r, const struct cell *cell, struct plans *plans,
 				struct execution *execution, struct result *res)
@@ -116,7 +152,7 @@ static unsigned int post_rivals(struct runner *r, const struct cell *cell, struc
 	struct poster own = {.plans = plans->own, .num = cell->num_wr};
 	struct poster rival = {.plans = plans->rival, .num = cell->rival.num_wr};
 	bool own_first = r->seed & 1;
-	unsigned int num;
+	unsigned int num = 0;
 	int ret = post_threads(&r->link, own_first ? &own : &rival, own_first ? &rival : &own, &res->log);
 
 	if (ret) {
@@ -125,12 +161,11 @@ static unsigned int post_rivals(struct runner *r, const struct cell *cell, struc
 	}
 	judge_posting(r, cell, &own.posted, res);
 	judge_other(&res->verdict, cell->rival.post, rival.posted.rc);
-	num = accepted(cell, &own.posted);
 	if (own_first)
-		execute_cell(execution, cell, plans->own, num);
+		num = execute_own(cell, &own.posted, plans->own, execution, res);
 	execute(execution, plans->rival, rival.posted.rc ? 0 : rival.num);
 	if (!own_first)
-		execute_cell(execution, cell, plans->own, num);
+		num = execute_own(cell, &own.posted, plans->own, execution, res);
 	return num;
 }
 
@@ -139,7 +174,6 @@ static unsigned int post_own(struct runner *r, const struct cell *cell, struct p
 {
 	struct link *l = &r->link;
 	struct posted posted;
-	unsigned int num;
 
 	if (cell->rival.num_wr)
 		return post_rivals(r, cell, plans, execution, res);
@@ -148,9 +182,7 @@ static unsigned int post_own(struct runner *r, const struct cell *cell, struct p
 	else
 		posted = post_list(l, plans->own, cell->num_wr, &res->log);
 	judge_posting(r, cell, &posted, res);
-	num = accepted(cell, &posted);
-	execute_cell(execution, cell, plans->own, num);
-	return num;
+	return execute_own(cell, &posted, plans->own, execution, res);
 }
 
 /* Judges event, following SEND and window, if no request has completed in error. */
@@ -193,8 +225,9 @@ static bool run_posting(struct runner *r, const struct cell *cell, struct plans 
 		judge_afterwards(r, cell, done, res);
 	if (!res->verdict.num)
 		collect_memory(l, first_use, res);
-	/* whether the window is still bound, and the QP usable, depends on the cell */
-	return !res->verdict.num && !execution.broken && !(l->needs & NEED_WINDOW);
+	/* whether the window is still bound, and what is in the queue, depends on the cell */
+	return !res->verdict.num && !execution.broken && !(l->needs & NEED_WINDOW) &&
+	       !excuse(&res->verdict, "post.status");
 }
 
 /* Numbers of requests by posting: the cell's come first, then that of follow_up(). */
@@ -256,7 +289,7 @@ static bool set_up(struct runner *r, const struct cell *cell, struct result *res
 {
 	int ret;
 
-	if (link_fits(&r->link, cell) && cell->create == CREATE_OK) {
+	if (link_fits(&r->link, cell) && cell->create == CREATE_OK && !excuse(&res->verdict, "post.status")) {
 		link_log(&r->link, &res->log); /* the link of the previous cell is used */
 		return true;
 	}

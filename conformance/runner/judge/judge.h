@@ -10,14 +10,32 @@
 
 #include "cell/cell.h"
 
-#define VERDICT_MAX 8
+#define VERDICT_MAX   12
+#define VERDICT_CHECK 64
+#define VERDICT_VALUE 96
 
-struct verdict {
-	unsigned int num; /* faults found, including those that did not fit */
-	char fault[VERDICT_MAX][384];
+/* What a check saw in place of what it expects. */
+struct observation {
+	char check[VERDICT_CHECK]; /* name of the check: stable, DUT files and --diff refer to it */
+	char value[VERDICT_VALUE]; /* the same in each run */
+	bool excused;
 };
 
-void fault(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct verdict {
+	unsigned int num; /* faults found, including those that did not fit; without those that are excused */
+	char fault[VERDICT_MAX][384];
+	const json_t *excuses;     /* of the cell: check -> value, or NULL */
+	unsigned int num_observed; /* different observations, at most VERDICT_MAX */
+	struct observation observed[VERDICT_MAX];
+};
+
+/* True: the DUT file excuses this observation, so that the cell goes on. */
+bool observe(struct verdict *v, const char *check, const char *value, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* As observe(). The sentence is the check: its words are the name, what it prints is the value. */
+bool fault(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The value that a check of this cell may have, or NULL. */
+const char *excuse(const struct verdict *v, const char *check);
 
 struct wc_expect {
 	uint64_t wr_id;

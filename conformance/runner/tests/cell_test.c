@@ -127,6 +127,9 @@ static void test_bad_fields(void)
 {
 	refuse("'id':'a/b'", "'id':5", "'id'");
 	refuse("'api':'wr'", "'api':'telepathy'", "'telepathy'");
+	refuse("'api':'wr'", "'api':'wr','excuses':[]", "'excuses'");
+	refuse("'api':'wr'", "'api':'wr','excuses':{'post.rc':0}", "'post.rc'");
+	refuse("'api':'wr'", "'api':'wr','excuses':{'post.status':'SUCCESS'}", "'post.status'");
 	refuse("'qp':'RC'", "'qp':'RD'", "'RD'");
 	refuse("'SEND',", "'SENT',", "'SENT'");
 	refuse("'ask':['SEND','RDMA_WRITE']", "'ask':1", "'ask'");

@@ -222,7 +222,55 @@ static void test_many_faults(void)
 	for (int i = 0; i < VERDICT_MAX + 5; i++)
 		fault(&v, "fault %d", i);
 	CU_ASSERT_EQUAL(v.num, VERDICT_MAX + 5);
-	CU_ASSERT_STRING_EQUAL(v.fault[VERDICT_MAX - 1], "fault 7");
+	CU_ASSERT_STRING_EQUAL(v.fault[VERDICT_MAX - 1], "fault 11");
+}
+
+static void expect_observation(const struct verdict *v, unsigned int i, const char *check, const char *value)
+{
+	CU_ASSERT_TRUE_FATAL(i < v->num_observed);
+	CU_ASSERT_STRING_EQUAL(v->observed[i].check, check);
+	CU_ASSERT_STRING_EQUAL(v->observed[i].value, value);
+}
+
+/* Each check has a name that stays, and a value that is the same in each run. */
+static void test_observations(void)
+{
+	struct verdict v = {0};
+	struct ibv_wc wc = right();
+
+	wc.byte_len = 7;
+	wc.wc_flags = IBV_WC_WITH_IMM | IBV_WC_WITH_INV;
+	judge_wc(&v, "responder", &want, &wc);
+	wc.qp_num++;
+	judge_wc(&v, "responder", &want, &wc); /* what was seen before is recorded once */
+	fault(&v, "QP 0x%x: %s of %u%% were sent, %s", 0x17, "half", 50u, "and no more");
+	CU_ASSERT_EQUAL(v.num_observed, 4);
+	expect_observation(&v, 0, "responder.wc.byte_len", "7");
+	expect_observation(&v, 1, "responder.wc.wc_flags", "WITH_IMM | WITH_INV");
+	expect_observation(&v, 2, "responder.wc.qp_num", "another");
+	expect_observation(&v, 3, "qp-0x-of-were-sent-", "17,half,50,and no more");
+	CU_ASSERT_EQUAL(v.num, 6);
+}
+
+/* What is excused is no fault, with exactly this value. */
+static void test_excused(void)
+{
+	json_t *excuses = json_pack("{s:s}", "responder.wc.byte_len", "7");
+	struct verdict v = {.excuses = excuses};
+	struct ibv_wc wc = right();
+
+	wc.byte_len = 7;
+	judge_wc(&v, "responder", &want, &wc);
+	CU_ASSERT_EQUAL(v.num, 0);
+	CU_ASSERT_EQUAL(v.num_observed, 1);
+	CU_ASSERT_TRUE(v.observed[0].excused);
+	judge_wc(&v, "requester", &want, &wc);
+	wc.byte_len = 8;
+	judge_wc(&v, "responder", &want, &wc);
+	CU_ASSERT_EQUAL(v.num, 2);
+	CU_ASSERT_FALSE(v.observed[1].excused);
+	CU_ASSERT_FALSE(v.observed[2].excused);
+	json_decref(excuses);
 }
 
 CU_TestInfo judge_tests[] = {
@@ -238,5 +286,7 @@ CU_TestInfo judge_tests[] = {
 	{"creation", test_create},
 	{"events", test_event},
 	{"many faults", test_many_faults},
+	{"names and values of observations", test_observations},
+	{"excused observations", test_excused},
 	CU_TEST_INFO_NULL,
 };
