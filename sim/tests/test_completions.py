@@ -66,17 +66,3 @@ def test_events(seen):
     for event, _, when in rows(["event", "of", "when"]):
         if not ELSEWHERE.search(when):
             assert f"event {text[names(event)[0]]}\n" in seen
-
-
-@pytest.mark.cover(1)
-@pytest.mark.parametrize("clock", ["wall", "virtual"])
-@pytest.mark.parametrize("pattern", ["arm-first", "drain", "budget"])
-@pytest.mark.parametrize("family", ["native", "mlx5", "rxe"])
-def test_bounded_polling(family, pattern, clock):
-    """To arm and then poll a few loses events on rxe; native and mlx5 report at once what is left."""
-    options = ["--device", family, "--clock", clock, "--set", "cpu.wakeup=20000"]
-    result = Machine(hcas=2, options=options).run(BUILD / "bin/hcasim-bounded-poll", pattern)
-    if (family, pattern) == ("rxe", "arm-first"):
-        assert result.status == 1 and "no event for 2000 ms" in result.output, result.output
-    else:
-        assert result.status == 0 and "all 1280 completions taken" in result.output, result.output

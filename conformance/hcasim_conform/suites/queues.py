@@ -13,6 +13,7 @@ MODERATE = "ibv_modify_cq/DESCRIPTION/cq_count"
 POLLED = ("ibv_poll_cq/DESCRIPTION/fewer", "ibv_poll_cq/RETURN-VALUE")
 TIMESTAMP = "ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_ts"
 SOLICITED = "ibv_req_notify_cq/DESCRIPTION/solicited"
+EXTRA = "ibv_get_cq_event/NOTES/extra"
 SOLICITED_TOO = ("SOLICITED", *SIGNALED)
 SHORT_OF = {"reset": 3, "init": 2, "rtr": 1}
 ALSO = {"attributes": ("ibv_create_srq/NOTES/destroy", "ibv_modify_srq/NOTES/none-modified")}
@@ -38,6 +39,23 @@ NOTIFY = {
         (),
     ),
 }
+
+# Programs that poll a few completions at a time (completions/bounded.c). Case: number of the pattern, whether a message
+# comes late, what is lost, level, clause, expectation.
+BOUNDED = {
+    "drain": (0, 0, 0, "MUST", EXTRA, "to arm, poll until the CQ is empty and wait loses no wake-up"),
+    "drain-late": (0, 1, 0, "MUST", EXTRA, "nor when a message comes between arm and poll: the event is there"),
+    "budget": (1, 0, 0, "MUST", EXTRA, "to wait only if an armed CQ was empty loses no wake-up"),
+    "budget-late": (1, 1, 0, "MUST", EXTRA, "nor when a message comes between arm and last poll"),
+    "arm-first": (
+        2, 0, 1, "SHOULD", "ibv_req_notify_cq/DESCRIPTION/any",
+        "to arm and then poll a few loses the wake-up: no event for what an event has reported, one with the next message",
+    ),
+    "arm-last": (
+        3, 1, 2, "SHOULD", "ibv_req_notify_cq/DESCRIPTION/any",
+        "a message between the last poll and the arm has its event at once or with the next message",
+    ),
+}  # fmt: skip
 
 
 class Queues(Suite):
@@ -224,7 +242,22 @@ class Queues(Suite):
             yield self._event(
                 "poll", qpt, "several", "poll_many", removed, says, 7, also=POLLED, flags=SOLICITED_TOO
             )
+        for case, kind in BOUNDED.items():
+            for ex in (0, 1):
+                yield self._bounded(case + ("-ex" if ex else ""), ex, *kind)
         yield from self._datagrams()
+
+    @staticmethod
+    def _bounded(case, ex, pattern, late, lost, level, clause, says):
+        return Case(
+            suite="notify",
+            qpt="RC",
+            case=f"bounded-{case}",
+            scenario="bounded_poll",
+            says=says,
+            expect=Expect(clause, level=level, errata=("NOTIFY-ORDER",) if lost else ()),
+            args={"ex": ex, "pattern": pattern, "late": late, "lost": lost},
+        )
 
     def _notify(self, qpt):
         for case, (scenario, clause, says, also) in NOTIFY.items():

@@ -123,6 +123,24 @@ static void interrupt_after_writes()
 	CU_ASSERT(b.log == Log({"write", "irq5", "write"}));
 }
 
+/* A thread runs cpu.wakeup after its interrupt: what arrives meanwhile is there. */
+static void interrupt_wakes_late()
+{
+	Profile p = link_profile();
+
+	p.cpu.wakeup = 20e6;
+	LinkBench b(p);
+	auto before = b.job(true, 1, {{0, 4096}}), after = b.job(true, 1, {{0, 1}});
+	const hca_ps start = now_ps();
+
+	b.submit(*before);
+	b.endpoint->msix(5);
+	b.submit(*after);
+	b.run();
+	CU_ASSERT(b.log == Log({"write", "write", "irq5"}));
+	CU_ASSERT(now_ps() - start > 20000000 && now_ps() - start < 25000000);
+}
+
 /* Completions of two long reads share the link: the second does not wait for the whole first. */
 static void completions_interleave()
 {
@@ -394,6 +412,7 @@ int main()
 				 {"writes land in order", writes_land_in_order},
 				 {"a write passes a waiting read", write_passes_waiting_read},
 				 {"an interrupt comes after writes", interrupt_after_writes},
+				 {"a thread wakes late", interrupt_wakes_late},
 				 {"completions interleave", completions_interleave},
 				 {"reads together", reads_together},
 				 {"writes together", writes_together},

@@ -228,22 +228,32 @@ static int poll_some(struct bench *b, int num, struct ibv_wc *wc)
 	return b->ex ? poll_batch((struct ibv_cq_ex *)b->cq, num, wc) : ibv_poll_cq(b->cq, num, wc);
 }
 
+unsigned int bench_poll(struct bench *b, unsigned int most)
+{
+	struct ibv_wc wc[BENCH_TURN];
+	int got = poll_some(b, (int)most, wc);
+
+	if (got < 0 || (unsigned int)got > most) {
+		KIT_FAULT(b->k, "polling %u entries returned %d", most, got);
+		return 0;
+	}
+	for (int i = 0; i < got; i++)
+		if (bench_num(b))
+			judge_wc(&b->k->res->verdict, "requester", &b->want[b->first++ % BENCH_TURN], &wc[i]);
+		else
+			judge_extra_wc(&b->k->res->verdict, "requester", &wc[i]);
+	return KIT_GOOD(b->k) ? (unsigned int)got : 0;
+}
+
 bool bench_take(struct bench *b, unsigned int n)
 {
 	struct watchdog p = watchdog(b->k->r->dut.timeout_ms);
-	struct ibv_wc wc[BENCH_TURN];
 
 	while (n && KIT_GOOD(b->k)) {
-		int got = poll_some(b, (int)n, wc);
+		unsigned int got = bench_poll(b, n);
 
-		if (got < 0 || (unsigned int)got > n) {
-			KIT_FAULT(b->k, "polling %u entries returned %d", n, got);
-			break;
-		}
-		for (int i = 0; i < got; i++)
-			judge_wc(&b->k->res->verdict, "requester", &b->want[b->first++ % BENCH_TURN], &wc[i]);
 		n -= got;
-		if (!got && watchdog_expired(&p))
+		if (!got && KIT_GOOD(b->k) && watchdog_expired(&p))
 			judge_missing_wc(&b->k->res->verdict, "requester", &b->want[b->first % BENCH_TURN]);
 	}
 	return KIT_GOOD(b->k);
@@ -251,15 +261,7 @@ bool bench_take(struct bench *b, unsigned int n)
 
 bool bench_empty(struct bench *b)
 {
-	struct ibv_wc wc[BENCH_TURN];
-	int got;
-
-	if (!bench_take(b, bench_num(b)))
-		return false;
-	got = poll_some(b, BENCH_MOST, wc);
-	if (got < 0)
-		KIT_FAULT(b->k, "polling an empty CQ returned %d", got);
-	for (int i = 0; i < got; i++)
-		judge_extra_wc(&b->k->res->verdict, "requester", &wc[i]);
+	if (bench_take(b, bench_num(b)))
+		bench_poll(b, BENCH_MOST);
 	return KIT_GOOD(b->k);
 }

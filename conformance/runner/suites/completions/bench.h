@@ -42,6 +42,8 @@ bool bench_quiet(struct bench *b, struct link *l);
 bool bench_event(struct bench *b);
 /* Sends, and waits until all are in the CQ. */
 bool bench_put(struct bench *b, struct link *l, unsigned int n);
+/* Polls once, at most `most` entries, which must be as sent. Returns their number, 0 after a fault. */
+unsigned int bench_poll(struct bench *b, unsigned int most);
 /* Polls the next `n`, which must be as sent. */
 bool bench_take(struct bench *b, unsigned int n);
 /* Polls all that is expected, and nothing else may come. */
