@@ -42,8 +42,10 @@ static struct {
 	int (*attach)(struct ibv_qp *qp, struct comp_cntr *c, struct attach_attr *attr);
 	int (*caps)(struct ibv_context *ctx, struct comp_cntr_caps *caps, size_t size);
 } api;
+static struct comp_cntr_caps caps;
 
-static bool load(struct kit *k, struct comp_cntr_caps *caps)
+/* Looks the functions up, and what the device has. */
+static bool load(struct kit *k)
 {
 	static const struct {
 		const char *name;
@@ -66,8 +68,8 @@ static bool load(struct kit *k, struct comp_cntr_caps *caps)
 		KIT_FAULT(k, "this libibverbs has no %s(); that of rdma-core 65 has", functions[i].name);
 		return false;
 	}
-	*caps = (struct comp_cntr_caps){0};
-	ret = api.caps(k->r->dut.requester.ctx, caps, sizeof(*caps));
+	caps = (struct comp_cntr_caps){0};
+	ret = api.caps(k->r->dut.requester.ctx, &caps, sizeof(caps));
 	if (ret)
 		KIT_FAULT(k, "ibv_query_comp_cntr_caps failed with %s", errno_name(ret));
 	return !ret;
@@ -135,10 +137,9 @@ static void use_values(struct kit *k, struct comp_cntr *c, uint64_t max)
 
 static void counter_values(struct kit *k)
 {
-	struct comp_cntr_caps caps;
 	struct comp_cntr *c;
 
-	if (!load(k, &caps))
+	if (!load(k))
 		return;
 	KIT_CHECK(k, caps.max_counters && caps.max_value && caps.ops && caps.ops < 1u << OPS,
 		  "max_counters %u, max_value %llu, supported_qp_attach_ops 0x%x", caps.max_counters,
@@ -177,11 +178,10 @@ static void refuse(struct kit *k, struct own *o, struct comp_cntr *a, struct com
 static void counter_attached(struct kit *k)
 {
 	struct own o = {.to_itself = true};
-	struct comp_cntr_caps caps;
 	struct comp_cntr *a, *b;
 	uint32_t two[2];
 
-	if (!load(k, &caps))
+	if (!load(k))
 		return;
 	two[0] = caps.ops & -caps.ops;
 	two[1] = (caps.ops ^ two[0]) & -(caps.ops ^ two[0]);
@@ -282,10 +282,9 @@ static void drop_memory(struct ibv_mr *mr)
 static void with_counters(struct kit *k, void (*use)(struct kit *k, struct own *o, struct comp_cntr *c[2]))
 {
 	struct own o = {.to_itself = true};
-	struct comp_cntr_caps caps;
 	struct comp_cntr *c[2] = {0};
 
-	if (!load(k, &caps))
+	if (!load(k))
 		return;
 	for (int i = 0; i < 2; i++)
 		c[i] = make(k, kit_arg(k, "type", WRS), 0);
@@ -306,13 +305,9 @@ static void with_counters(struct kit *k, void (*use)(struct kit *k, struct own *
 static void count_one(struct kit *k, struct own *o, struct comp_cntr *c[2])
 {
 	const unsigned int op = (unsigned int)kit_arg(k, "op", SEND);
-	struct comp_cntr_caps caps;
+	const uint32_t others = caps.ops & ~(1u << op);
 	struct ibv_mr *mr;
-	uint32_t others;
 
-	if (!load(k, &caps))
-		return;
-	others = caps.ops & ~(1u << op);
 	if (!(caps.ops & 1u << op)) {
 		KIT_CHECK(k, attach(k, o, c[0], 1u << op) > 0,
 			  "an operation that supported_qp_attach_ops does not have was not refused");
