@@ -7,8 +7,6 @@
 #include <arpa/inet.h>
 #include <poll.h>
 
-#define QKEY 0x11
-
 static const char *word(const struct link *l, int end, const char *file)
 {
 	static char text[64];
@@ -135,14 +133,7 @@ static void gives_up(struct link *l, int end)
 
 static struct ibv_qp *datagram_qp(const struct link *l, int end, struct ibv_cq *cq)
 {
-	struct ibv_qp_init_attr init = {
-		.send_cq = cq, .recv_cq = cq, .cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_UD};
-	const struct ibv_qp_attr attr = {.port_num = 1, .qkey = QKEY};
-	struct ibv_qp *qp = ibv_create_qp(l->pd[end], &init);
-
-	CHECK(qp);
-	link_modify(qp, &attr, IBV_QPS_RTS);
-	return qp;
+	return link_create_single(l, end, IBV_QPT_UD, cq, (struct ibv_qp_cap){4, 4, 1, 1, 0}, IBV_QPS_RTS);
 }
 
 static void send_datagram(const struct link *l, struct ibv_qp *from, struct ibv_ah *ah, uint32_t to,
@@ -153,8 +144,7 @@ static void send_datagram(const struct link *l, struct ibv_qp *from, struct ibv_
 				 .imm_data = htonl(imm),
 				 .sg_list = &sge,
 				 .num_sge = 1,
-				 .send_flags = IBV_SEND_SIGNALED,
-				 .wr.ud = {ah, to, QKEY}};
+				 .wr.ud = {ah, to, LINK_QKEY}};
 
 	link_post(from, &wr);
 	CHECK(link_wait(from->send_cq).status == IBV_WC_SUCCESS);

@@ -7,7 +7,6 @@
 
 #define BYTES 16
 #define GRH   40
-#define QKEY  0x11111111
 #define HIGH  0xde000000u
 
 static struct link l;
@@ -16,16 +15,10 @@ static struct ibv_qp *qp[2];
 
 static void open_qps(void)
 {
-	const struct ibv_qp_attr attr = {.port_num = 1, .qkey = QKEY};
-
 	for (int end = 0; end < 2; end++) {
-		struct ibv_qp_init_attr init = {
-			.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_UD, .sq_sig_all = 1};
-
-		cq[end] = init.send_cq = init.recv_cq = link_create_cq(&l, end, 8);
-		qp[end] = ibv_create_qp(l.pd[end], &init);
-		CHECK(qp[end]);
-		link_modify(qp[end], &attr, IBV_QPS_RTS);
+		cq[end] = link_create_cq(&l, end, 8);
+		qp[end] = link_create_single(&l, end, IBV_QPT_UD, cq[end], (struct ibv_qp_cap){4, 4, 1, 1, 0},
+					     IBV_QPS_RTS);
 	}
 }
 
@@ -58,16 +51,15 @@ static struct ibv_ah *open_path(bool v4)
 
 static void send_over(bool v4)
 {
-	struct ibv_sge from = link_sge(&l, 0, BYTES), to = link_sge(&l, 1, GRH + BYTES);
-	struct ibv_recv_wr recv = {.sg_list = &to, .num_sge = 1}, *bad;
+	struct ibv_sge from = link_sge(&l, 0, BYTES);
 	struct ibv_ah *ah = open_path(v4);
 	struct ibv_send_wr send = {.sg_list = &from,
 				   .num_sge = 1,
 				   .opcode = IBV_WR_SEND,
-				   .wr.ud = {ah, HIGH | qp[1]->qp_num, QKEY}};
+				   .wr.ud = {ah, HIGH | qp[1]->qp_num, LINK_QKEY}};
 	struct ibv_wc wc;
 
-	CHECK(!(errno = ibv_post_recv(qp[1], &recv, &bad)));
+	link_post_recv(qp[1], link_sge(&l, 1, GRH + BYTES));
 	link_post(qp[0], &send);
 	CHECK(link_wait(cq[0]).status == IBV_WC_SUCCESS);
 	wc = link_wait(cq[1]);

@@ -72,15 +72,9 @@ static void expect_done(struct queue *q, char value)
 /* A WRITE of another QP, posted after the doorbell, completes: the adapter has had its turn with this queue. */
 static void expect_waiting(struct queue *q)
 {
-	struct ibv_sge sge = link_sge(&l, 0, LEN);
-	struct ibv_send_wr wr = {.sg_list = &sge,
-				 .num_sge = 1,
-				 .opcode = IBV_WR_RDMA_WRITE,
-				 .send_flags = IBV_SEND_SIGNALED,
-				 .wr.rdma = {(uintptr_t)l.buf[1] + LEN, l.mr[1]->rkey}};
 	struct ibv_wc wc;
 
-	link_post(other.qp[0], &wr);
+	pair_post(&other, 0, IBV_WR_RDMA_WRITE, LEN, LEN, l.mr[1]->rkey);
 	CHECK(link_wait(other.cq[0]).status == IBV_WC_SUCCESS);
 	CHECK(!ibv_poll_cq(q->pair.cq[0], 1, &wc));
 	CHECK(!l.buf[1][0]);

@@ -32,24 +32,13 @@ static struct {
 	uint16_t pi;
 } sender;
 
-static struct ibv_qp *raw_qp(int end, struct ibv_cq *cq, struct ibv_qp_cap cap, enum ibv_qp_state state)
-{
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RAW_PACKET, .send_cq = cq, .recv_cq = cq, .cap = cap};
-	const struct ibv_qp_attr attr = {.port_num = 1};
-	struct ibv_qp *qp = ibv_create_qp(l.pd[end], &init);
-
-	CHECK(qp);
-	link_modify(qp, &attr, state);
-	return qp;
-}
-
 static void open_sender(void)
 {
 	struct mlx5dv_obj obj = {.qp.out = &sender.dv};
 
 	sender.cq = link_create_cq(&l, 0, 64);
-	sender.qp = raw_qp(0, sender.cq, (struct ibv_qp_cap){16, 1, 4, 1, 0}, IBV_QPS_RTS);
+	sender.qp = link_create_single(&l, 0, IBV_QPT_RAW_PACKET, sender.cq,
+				       (struct ibv_qp_cap){16, 1, 4, 1, 0}, IBV_QPS_RTS);
 	obj.qp.in = sender.qp;
 	CHECK(!(errno = mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP)));
 	CHECK(sender.dv.sq.stride == HCASIM_MLX5_WQEBB_SIZE);
@@ -190,13 +179,11 @@ static struct ibv_flow *flow_of_udp(struct ibv_qp *qp)
 static struct ibv_flow *flow_of_rest(struct ibv_qp *qp)
 {
 	struct ibv_flow_attr any = {.type = IBV_FLOW_ATTR_ALL_DEFAULT, .size = sizeof(any), .port = 1};
-	struct ibv_sge sge = {(uintptr_t)other.buf, SLOT, l.mr[1]->lkey};
-	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
 	struct ibv_flow *flow = ibv_create_flow(qp, &any);
 
 	CHECK(flow);
 	for (unsigned int i = 0; i < RECVS; i++)
-		CHECK(!(errno = ibv_post_recv(qp, &wr, &bad)));
+		link_post_recv(qp, (struct ibv_sge){(uintptr_t)other.buf, SLOT, l.mr[1]->lkey});
 	return flow;
 }
 
@@ -331,7 +318,8 @@ int main(void)
 	open_receiver(&other, SLOT);
 	wq = open_wq();
 	rss = open_rss(wq, key, &table);
-	rest = raw_qp(1, other.cq, (struct ibv_qp_cap){1, RECVS, 1, 1, 0}, IBV_QPS_RTR);
+	rest = link_create_single(&l, 1, IBV_QPT_RAW_PACKET, other.cq, (struct ibv_qp_cap){1, RECVS, 1, 1, 0},
+				  IBV_QPS_RTR);
 	flow[0] = flow_of_udp(rss);
 	flow[1] = flow_of_rest(rest);
 	frames(key);

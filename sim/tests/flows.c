@@ -273,15 +273,10 @@ struct raw {
 
 static void open_raw(struct raw *r)
 {
-	const struct ibv_qp_attr attr = {.port_num = 1};
-
 	for (int end = 0; end < 2; end++) {
-		struct ibv_qp_init_attr init = {
-			.qp_type = IBV_QPT_RAW_PACKET, .cap = {16, 16, 1, 1, 0}, .sq_sig_all = 1};
-
-		init.send_cq = init.recv_cq = r->cq[end] = link_create_cq(&l, end, 32);
-		CHECK((r->qp[end] = ibv_create_qp(l.pd[end], &init)));
-		link_modify(r->qp[end], &attr, IBV_QPS_RTS);
+		r->cq[end] = link_create_cq(&l, end, 32);
+		r->qp[end] = link_create_single(&l, end, IBV_QPT_RAW_PACKET, r->cq[end],
+						(struct ibv_qp_cap){16, 16, 1, 1, 0}, IBV_QPS_RTS);
 	}
 }
 

@@ -6,7 +6,6 @@
  */
 #include "link.h"
 
-#define QKEY     0x11111111
 #define LOSSY    300u
 #define BYTES    20000u
 #define SIZE     65536u
@@ -29,14 +28,7 @@ static void expect(struct ibv_cq *cq, enum ibv_wc_status status)
 
 static void open_rc(struct pair *p, unsigned int access, uint8_t timeout, uint8_t retry_cnt)
 {
-	*p = (struct pair){.l = &l};
-	for (int end = 0; end < 2; end++) {
-		struct ibv_qp_init_attr init = {.cap = {64, 8, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-
-		p->cq[end] = init.send_cq = init.recv_cq = link_create_cq(&l, end, 64);
-		p->qp[end] = ibv_create_qp(l.pd[end], &init);
-		CHECK(p->qp[end]);
-	}
+	pair_create(p, &l);
 	for (int end = 0; end < 2; end++) {
 		struct ibv_qp_attr attr = link_attr(&l, end, p->qp[!end]->qp_num);
 
@@ -52,29 +44,9 @@ static void open_rc(struct pair *p, unsigned int access, uint8_t timeout, uint8_
 
 #define ALL (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
-static void post(const struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t offset, uint32_t rkey)
-{
-	struct ibv_sge sge = link_sge(&l, 0, len);
-	const uint64_t addr = (uintptr_t)l.buf[1] + offset;
-	struct ibv_send_wr wr = {
-		.sg_list = &sge, .num_sge = 1, .opcode = op, .send_flags = IBV_SEND_SIGNALED};
-
-	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = addr;
-		wr.wr.atomic.rkey = rkey;
-	} else {
-		wr.wr.rdma.remote_addr = addr;
-		wr.wr.rdma.rkey = rkey;
-	}
-	link_post(p->qp[0], &wr);
-}
-
 static void receive(struct ibv_qp *qp, uint32_t len)
 {
-	struct ibv_sge sge = link_sge(&l, 1, len);
-	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
-
-	CHECK(!(errno = ibv_post_recv(qp, &wr, &bad)));
+	link_post_recv(qp, link_sge(&l, 1, len));
 }
 
 /*
@@ -89,9 +61,9 @@ static void fails(unsigned int access, enum ibv_wr_opcode op, uint64_t offset, u
 	open_rc(&p, access, 18, 7);
 	for (unsigned int i = 0; i < receives; i++)
 		receive(p.qp[1], 4);
-	post(&p, op, 8, offset, target->rkey + key);
+	pair_post(&p, 0, op, 8, offset, target->rkey + key);
 	if (status != IBV_WC_RNR_RETRY_EXC_ERR)
-		post(&p, IBV_WR_RDMA_WRITE, 8, 0, target->rkey);
+		pair_post(&p, 0, IBV_WR_RDMA_WRITE, 8, 0, target->rkey);
 	expect(p.cq[0], status);
 	if (status != IBV_WC_RNR_RETRY_EXC_ERR)
 		expect(p.cq[0], IBV_WC_WR_FLUSH_ERR);
@@ -107,7 +79,7 @@ static void unreachable(void)
 
 	open_rc(&p, ALL, 10, 2);
 	CHECK(!(errno = ibv_modify_qp(p.qp[1], &reset, IBV_QP_STATE)));
-	post(&p, IBV_WR_RDMA_WRITE, 8, 0, target->rkey);
+	pair_post(&p, 0, IBV_WR_RDMA_WRITE, 8, 0, target->rkey);
 	expect(p.cq[0], IBV_WC_RETRY_EXC_ERR);
 	pair_close(&p);
 }
@@ -121,7 +93,7 @@ static void succeed(void)
 	open_rc(&p, ALL, 18, 7);
 	receive(p.qp[1], 3000);
 	for (unsigned int i = 0; i < 4; i++) {
-		post(&p, ops[i], i < 3 ? 3000 : 8, 0, target->rkey);
+		pair_post(&p, 0, ops[i], i < 3 ? 3000 : 8, 0, target->rkey);
 		expect(p.cq[0], IBV_WC_SUCCESS);
 	}
 	expect(p.cq[1], IBV_WC_SUCCESS);
@@ -132,24 +104,14 @@ static void succeed(void)
 
 static struct ibv_qp *open_ud(int end, struct ibv_cq *cq)
 {
-	struct ibv_qp_init_attr init = {
-		.send_cq = cq, .recv_cq = cq, .cap = {8, 8, 1, 1, 0}, .qp_type = IBV_QPT_UD};
-	const struct ibv_qp_attr attr = {.port_num = 1, .qkey = QKEY};
-	struct ibv_qp *qp = ibv_create_qp(l.pd[end], &init);
-
-	CHECK(qp);
-	link_modify(qp, &attr, IBV_QPS_RTS);
-	return qp;
+	return link_create_single(&l, end, IBV_QPT_UD, cq, (struct ibv_qp_cap){8, 8, 1, 1, 0}, IBV_QPS_RTS);
 }
 
 static void datagram(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
 	struct ibv_sge sge = link_sge(&l, 0, 16);
-	struct ibv_send_wr wr = {.sg_list = &sge,
-				 .num_sge = 1,
-				 .opcode = IBV_WR_SEND,
-				 .send_flags = IBV_SEND_SIGNALED,
-				 .wr.ud = {ah, qpn, qkey}};
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .wr.ud = {ah, qpn, qkey}};
 
 	link_post(qp, &wr);
 	expect(qp->send_cq, IBV_WC_SUCCESS);
@@ -159,7 +121,7 @@ static void datagram(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t qpn, uint32_
 static void processed(struct ibv_qp *from, struct ibv_ah *ah, struct ibv_qp *barrier)
 {
 	receive(barrier, 16 + UD_EXTRA);
-	datagram(from, ah, barrier->qp_num, QKEY);
+	datagram(from, ah, barrier->qp_num, LINK_QKEY);
 	expect(barrier->recv_cq, IBV_WC_SUCCESS);
 }
 
@@ -176,11 +138,11 @@ static void datagrams(void)
 	path.grh.dgid = group;
 	to_group = ibv_create_ah(l.pd[0], &path);
 	CHECK(ah && to_group && !(errno = ibv_attach_mcast(qp[1], &group, 0)));
-	datagram(qp[0], ah, qp[1]->qp_num, QKEY);
+	datagram(qp[0], ah, qp[1]->qp_num, LINK_QKEY);
 	processed(qp[0], ah, barrier);
 	receive(qp[1], 16 + UD_EXTRA - 1);
-	datagram(qp[0], ah, qp[1]->qp_num, QKEY + 1);
-	datagram(qp[0], ah, qp[1]->qp_num, QKEY);
+	datagram(qp[0], ah, qp[1]->qp_num, LINK_QKEY + 1);
+	datagram(qp[0], ah, qp[1]->qp_num, LINK_QKEY);
 	processed(qp[0], ah, barrier);
 	CHECK(!ibv_poll_cq(cq[1], 1, &(struct ibv_wc){}));
 	CHECK(!(errno = ibv_detach_mcast(qp[1], &group, 0)));
@@ -189,9 +151,9 @@ static void datagrams(void)
 	CHECK(!(errno = ibv_attach_mcast(qp[1], &group, 0)));
 	receive(qp[1], 16 + UD_EXTRA);
 	receive(qp[1], 16 + UD_EXTRA);
-	datagram(qp[0], ah, 0xabcdef, QKEY);
-	datagram(qp[0], ah, qp[1]->qp_num, QKEY);
-	datagram(qp[0], to_group, 0xffffff, QKEY);
+	datagram(qp[0], ah, 0xabcdef, LINK_QKEY);
+	datagram(qp[0], ah, qp[1]->qp_num, LINK_QKEY);
+	datagram(qp[0], to_group, 0xffffff, LINK_QKEY);
 	for (int i = 0; i < 2; i++)
 		expect(cq[1], IBV_WC_SUCCESS);
 	CHECK(!(errno = ibv_detach_mcast(qp[1], &group, 0)));
@@ -223,7 +185,7 @@ static void link_down(void)
 	fclose(f);
 	open_rc(&p, ALL, 8, 1);
 	set_link(name, "down");
-	post(&p, IBV_WR_RDMA_WRITE, 8, 0, target->rkey);
+	pair_post(&p, 0, IBV_WR_RDMA_WRITE, 8, 0, target->rkey);
 	expect(p.cq[0], IBV_WC_RETRY_EXC_ERR);
 	set_link(name, "up");
 	pair_close(&p);
@@ -250,7 +212,7 @@ static void lossy(void)
 
 	open_rc(&p, ALL, 8, 7);
 	for (unsigned int i = 0; i < LOSSY; i++) {
-		post(&p, ops[i & 1], BYTES, 0, target->rkey);
+		pair_post(&p, 0, ops[i & 1], BYTES, 0, target->rkey);
 		if (i % 4 != 3)
 			continue;
 		while (done <= i) {

@@ -7,7 +7,6 @@
 
 #define BYTES     3000u
 #define GRH       40u
-#define QKEY      0x11111111
 #define GROUP_QPN 0xffffff
 
 static struct link l;
@@ -27,11 +26,7 @@ static struct ibv_ah_attr path_from(int end)
 
 static void open_rc(struct pair *p)
 {
-	*p = (struct pair){.l = &l};
-	for (int end = 0; end < 2; end++) {
-		p->cq[end] = link_create_cq(&l, end, 8);
-		p->qp[end] = link_create_qp(&l, end, p->cq[end], NULL);
-	}
+	pair_create(p, &l);
 	for (int end = 0; end < 2; end++) {
 		struct ibv_qp_attr attr = link_attr(&l, end, p->qp[!end]->qp_num);
 
@@ -44,26 +39,14 @@ static void open_rc(struct pair *p)
 
 static void request(const char *name, enum ibv_wr_opcode op, uint32_t len, uint32_t rkey)
 {
-	struct ibv_sge from = link_sge(&l, 0, len), to = link_sge(&l, 1, len);
-	struct ibv_recv_wr recv = {.sg_list = &to, .num_sge = 1}, *bad;
-	struct ibv_send_wr wr = {
-		.sg_list = &from, .num_sge = 1, .opcode = op, .send_flags = IBV_SEND_SIGNALED};
 	enum ibv_wc_status status;
 	struct pair p;
 
 	open_rc(&p);
 	memset(l.buf[0], 0x11, BYTES);
 	memset(l.buf[1], 0x22, BYTES);
-	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = (uintptr_t)l.buf[1];
-		wr.wr.atomic.compare_add = 1;
-		wr.wr.atomic.rkey = rkey;
-	} else {
-		wr.wr.rdma.remote_addr = (uintptr_t)l.buf[1];
-		wr.wr.rdma.rkey = rkey;
-	}
-	CHECK(!(errno = ibv_post_recv(p.qp[1], &recv, &bad)));
-	link_post(p.qp[0], &wr);
+	link_post_recv(p.qp[1], link_sge(&l, 1, len));
+	pair_post(&p, 0, op, len, 0, rkey);
 	status = link_wait(p.cq[0]).status;
 	printf("%s: %s\n", name, ibv_wc_status_str(status));
 	if (status == IBV_WC_SUCCESS && op == IBV_WR_SEND)
@@ -79,29 +62,21 @@ static void request(const char *name, enum ibv_wr_opcode op, uint32_t len, uint3
 
 static struct ibv_qp *open_ud(int end, struct ibv_cq *cq)
 {
-	const struct ibv_qp_attr attr = {.port_num = 1, .qkey = QKEY};
-	struct ibv_qp_init_attr init = {
-		.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_UD, .sq_sig_all = 1, .send_cq = cq, .recv_cq = cq};
-	struct ibv_qp *qp = ibv_create_qp(l.pd[end], &init);
-
-	CHECK(qp);
-	link_modify(qp, &attr, IBV_QPS_RTS);
-	return qp;
+	return link_create_single(&l, end, IBV_QPT_UD, cq, (struct ibv_qp_cap){4, 4, 1, 1, 0}, IBV_QPS_RTS);
 }
 
 static void datagram(const char *name, struct ibv_qp *const qp[2], const struct ibv_ah_attr *path,
 		     uint32_t qpn)
 {
-	struct ibv_sge from = link_sge(&l, 0, 16), to = link_sge(&l, 1, GRH + 16);
-	struct ibv_recv_wr recv = {.sg_list = &to, .num_sge = 1}, *bad;
+	struct ibv_sge from = link_sge(&l, 0, 16);
 	struct ibv_ah_attr attr = *path;
 	struct ibv_ah *ah = ibv_create_ah(l.pd[0], &attr);
 	struct ibv_send_wr send = {
-		.sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND, .wr.ud = {ah, qpn, QKEY}};
+		.sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND, .wr.ud = {ah, qpn, LINK_QKEY}};
 	struct ibv_wc wc;
 
 	CHECK(ah);
-	CHECK(!(errno = ibv_post_recv(qp[1], &recv, &bad)));
+	link_post_recv(qp[1], link_sge(&l, 1, GRH + 16));
 	link_post(qp[0], &send);
 	CHECK(link_wait(qp[0]->send_cq).status == IBV_WC_SUCCESS);
 	wc = link_wait(qp[1]->recv_cq);

@@ -76,14 +76,9 @@ static struct ibv_qp *open_rss(struct ibv_rwq_ind_table *table, uint64_t fields)
 
 static void open_sender(void)
 {
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RAW_PACKET, .cap = {16, 0, 1, 0, 0}, .sq_sig_all = 1};
-	const struct ibv_qp_attr attr = {.port_num = 1};
-
-	init.send_cq = init.recv_cq = send_cq = link_create_cq(&l, 0, 64);
-	sender = ibv_create_qp(l.pd[0], &init);
-	CHECK(sender);
-	link_modify(sender, &attr, IBV_QPS_RTS);
+	send_cq = link_create_cq(&l, 0, 64);
+	sender = link_create_single(&l, 0, IBV_QPT_RAW_PACKET, send_cq, (struct ibv_qp_cap){16, 0, 1, 0, 0},
+				    IBV_QPS_RTS);
 }
 
 static struct ibv_wc take(struct ibv_cq *from)
