@@ -119,7 +119,8 @@ static void complete_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 		return;
 	}
 	r->cpl.timestamp = hca_now(hca);
-	count_recv(hca, qp, &r->cpl);
+	if (r->cpl.vendor_err != HCASIM_VENDOR_ERR_PAGE_FAULT) /* that WQE is posted again */
+		count_recv(hca, qp, &r->cpl);
 	if (cq)
 		cq_write(hca, cq, &r->cpl);
 	if (r->rndv && !r->cpl.status) {

@@ -277,6 +277,11 @@ struct hca_personality {
 	 * the limit), and every error is solicited (IBTA 11.4.2.2).
 	 */
 	bool only_new_events;
+	/*
+	 * A reliable QP whose first packet of a SEND meets missing pages completes that receive WQE of its SRQ with
+	 * REM_ABORT_ERR and PAGE_FAULT, and the provider posts it again. Else the WQE stays with the QP.
+	 */
+	bool srq_fault_completes;
 };
 
 #ifdef __cplusplus

@@ -148,16 +148,20 @@ class Paging(Suite):
     @staticmethod
     def _faults():
         for qpt, needs in STOPPED.items():
-            yield Case(
-                suite="paging",
-                qpt=qpt,
-                case="receives",
-                scenario="paged_receives",
-                says="receives whose SGEs are partly of an on-demand region without its pages hold the message that completes them, and "
-                "nothing around them is written; what an unreliable QP loses meanwhile is lost as a whole",
-                expect=Expect(ON_DEMAND),
-                needs=(f"on_demand/{qpt}/RECV",),
-            )
+            for case, srq in (("receives", 0), ("receives-srq", 1)):
+                if srq and qpt == "UC":
+                    continue  # UC has no SRQ
+                yield Case(
+                    suite="paging",
+                    qpt=qpt,
+                    case=case,
+                    scenario="paged_receives",
+                    says=f"receives{' of an SRQ' * srq} whose SGEs are partly of an on-demand region without its pages hold the message that "
+                    "completes them, and nothing around them is written; what an unreliable QP loses meanwhile is lost as a whole",
+                    expect=Expect(ON_DEMAND),
+                    args={"srq": 1} if srq else {},
+                    needs=(f"on_demand/{qpt}/{'SRQ_' * srq}RECV",),
+                )
             if qpt == "RC":
                 yield Case(
                     suite="paging",
@@ -196,6 +200,7 @@ class Paging(Suite):
         where = "local" if side == REQUESTER else "remote"
         again = side == RESPONDER or name in ("RDMA_READ", "ATOMIC_FETCH_AND_ADD")
         size = 600 if qpt == "UD" else SIZE
+        requests = 1 if capability == "SRQ_RECV" else 2  # such a link has one receive at a time
         return Case(
             suite="paging",
             qpt=qpt,
@@ -204,7 +209,7 @@ class Paging(Suite):
             says=f"with {where} memory of an on-demand region, no page of which the device has yet, the request is "
             "executed as with any other memory, and so is one after it",
             expect=Expect(ON_DEMAND),
-            wrs=tuple(self.work(name, qpt, SIGNALED, size=size) for _ in range(2)),
+            wrs=tuple(self.work(name, qpt, SIGNALED, size=size) for _ in range(requests)),
             args={"on_demand": side, "wr": 1, "sent_again": int(again)},
             ask=tuple(dict.fromkeys(("SEND", name))),
             needs=(f"on_demand/{qpt}/{capability}",),

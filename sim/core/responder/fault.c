@@ -38,7 +38,7 @@ static const struct page_owner remote_owner = {.answered = remote_answered};
  * The length of a message is known only with its last packet: request the pages needed now, and the rest of the WQE
  * if mapped.
  */
-void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len)
+static void request_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len)
 {
 	const struct hca_rwr *wr = &qp->rq.rwr;
 	struct page_request *r;
@@ -53,6 +53,34 @@ void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t o
 	page_request_add_sges(hca, r, wr->sge, wr->num_sge, off + len, UINT64_MAX, true, true);
 	qp->resp.paging = true;
 	page_request_go(hca, r);
+}
+
+/* The WQE completes for the driver's library, which posts it again. */
+static bool completes(const struct hca *hca, const struct qp *qp, const struct pkt_info *info)
+{
+	return qp->resp.paging && hca->pers->srq_fault_completes && qp_reliable(qp) && qp->resp.srq &&
+	       info->op->flags & HCASIM_BTH_F_START;
+}
+
+enum verdict page_fault_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint64_t off,
+				uint32_t len)
+{
+	request_receive(hca, qp, info->psn, off, len);
+	if (completes(hca, qp, info)) {
+		rop_recv_error(hca, qp, HCASIM_CQE_STATUS_REM_ABORT_ERR, HCASIM_VENDOR_ERR_PAGE_FAULT);
+		rop_land(hca, qp);
+	}
+	resp_not_ready(hca, qp, info, HCASIM_COUNTER_REFUSED_PAGES);
+	return V_REFUSED;
+}
+
+/* Another WQE would meet the same fate, or another fault. */
+bool page_fault_waits(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	if (qp->rq.active || !completes(hca, qp, info))
+		return false;
+	resp_not_ready(hca, qp, info, HCASIM_COUNTER_REFUSED_PAGES);
+	return true;
 }
 
 void page_fault_remote(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr,

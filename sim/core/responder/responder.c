@@ -96,15 +96,6 @@ static enum verdict want_receive(struct hca *hca, struct qp *qp, const struct pk
 	return V_OK;
 }
 
-/* Pages of the active receive WQE are missing: not ready, until the driver has mapped them. */
-static enum verdict receive_absent(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint64_t off,
-				   uint32_t len)
-{
-	page_fault_receive(hca, qp, info->psn, off, len);
-	resp_not_ready(hca, qp, info, HCASIM_COUNTER_REFUSED_PAGES);
-	return V_REFUSED;
-}
-
 static enum verdict remote_absent(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t rkey,
 				  uint64_t addr, uint64_t len, bool write)
 {
@@ -164,6 +155,8 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 	if (!msg_length_ok(qp, info))
 		return refuse_invalid(hca, qp, info, HCASIM_COUNTER_REFUSED_LENGTH,
 				      HCASIM_VENDOR_ERR_SEQUENCE);
+	if (page_fault_waits(hca, qp, info))
+		return V_REFUSED;
 	if (info->op->flags & HCASIM_BTH_F_START) {
 		tagged_begin(qp, w);
 		v = want_receive(hca, qp, info);
@@ -186,7 +179,7 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 		return refuse_receive(hca, qp, info, HCASIM_COUNTER_REFUSED_RECEIVE_KEY,
 				      HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset, len, true))
-		return receive_absent(hca, qp, info, qp->resp.offset, len);
+		return page_fault_receive(hca, qp, info, qp->resp.offset, len);
 	return accept_send(hca, qp, w, piece, n);
 }
 
@@ -526,7 +519,7 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 		return refuse_receive(hca, qp, info, HCASIM_COUNTER_REFUSED_RECEIVE_KEY,
 				      HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len, true))
-		return receive_absent(hca, qp, info, 0, len);
+		return page_fault_receive(hca, qp, info, 0, len);
 	r = rop_recv(hca, qp, info, len);
 	if (r) {
 		net_headers(buf + grh, len - grh, w->raw ? NET_ETHERNET : NET_DATAGRAM, &r->cpl.headers);

@@ -108,8 +108,11 @@ void atomic_forget(struct hca *hca, struct qp *qp);
 const struct atomic_result *atomic_find(const struct hca *hca, const struct qp *qp, uint32_t psn);
 
 /* fault.c */
-/* Bytes [off, off + len) of the active receive WQE, for the packet with this PSN. */
-void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len);
+/* Bytes [off, off + len) of the active receive WQE have no pages: not ready, until the driver has mapped them. */
+enum verdict page_fault_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint64_t off,
+				uint32_t len);
+/* The WQE of such a fault has completed: its message, which came again, takes no other one until the answer. */
+bool page_fault_waits(struct hca *hca, struct qp *qp, const struct pkt_info *info);
 /* The memory that a request addresses. */
 void page_fault_remote(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr,
 		       uint64_t len, bool write);

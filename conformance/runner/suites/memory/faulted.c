@@ -25,6 +25,7 @@ struct faulted {
 	struct own own;
 	struct link link; /* for kit_wait() alone */
 	struct ibv_ah *ah;
+	struct ibv_srq *srq;           /* or NULL */
 	uint8_t *plain, *paged, *want; /* want: what paged must hold */
 	struct ibv_mr *plain_mr, *paged_mr;
 	unsigned int serial;
@@ -73,6 +74,16 @@ static bool bring_up(struct faulted *f)
 	return true;
 }
 
+static bool give_srq(struct faulted *f)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 4, .max_sge = PARTS}};
+
+	if (!kit_arg(f->k, "srq", 0))
+		return true;
+	f->own.init.srq = f->srq = ibv_create_srq(f->k->r->dut.requester.pd, &init);
+	return f->srq != NULL;
+}
+
 static bool set_up(struct faulted *f)
 {
 	const struct end *end = &f->k->r->dut.requester;
@@ -89,8 +100,8 @@ static bool set_up(struct faulted *f)
 	}
 	link_address(end, end, &av);
 	f->ah = grh(f) ? ibv_create_ah(end->pd, &av) : NULL;
-	if (!f->plain_mr || !f->paged_mr || (grh(f) && !f->ah)) {
-		KIT_FAULT(f->k, "the regions, or the address handle: %s", errno_name(errno));
+	if (!f->plain_mr || !f->paged_mr || (grh(f) && !f->ah) || !give_srq(f)) {
+		KIT_FAULT(f->k, "the regions, the address handle or the SRQ: %s", errno_name(errno));
 		return false;
 	}
 	return own_create(f->k, &f->own, f->k->cell->qpt) && bring_up(f);
@@ -99,6 +110,8 @@ static bool set_up(struct faulted *f)
 static void tear_down(struct faulted *f)
 {
 	own_destroy(&f->own);
+	if (f->srq)
+		ibv_destroy_srq(f->srq);
 	if (f->ah)
 		ibv_destroy_ah(f->ah);
 	if (f->paged_mr)
@@ -139,7 +152,7 @@ static bool post(struct faulted *f, struct ibv_send_wr *wr)
 static bool post_receive(struct faulted *f, struct ibv_sge *sge, int num)
 {
 	struct ibv_recv_wr wr = {.wr_id = 0x4ec0, .sg_list = sge, .num_sge = num}, *bad;
-	int ret = ibv_post_recv(f->own.qp, &wr, &bad);
+	int ret = f->srq ? ibv_post_srq_recv(f->srq, &wr, &bad) : ibv_post_recv(f->own.qp, &wr, &bad);
 
 	if (ret)
 		KIT_FAULT(f->k, "posting a receive was refused with %s", errno_name(ret));
@@ -160,11 +173,20 @@ static void pause_once(struct faulted *f)
 	ibv_query_qp(f->own.qp, &attr, IBV_QP_STATE, &init);
 }
 
-/* The request's completion; then that of the message that it sent, if one comes in time. */
+/*
+ * The request's completion; then that of the message that it sent, if one comes in time. The one of an SRQ is polled
+ * first: a library may have to post the receive again before its message can come.
+ */
 static bool sent(struct faulted *f, struct ibv_wc *wc, unsigned int lost, bool *came)
 {
-	if (!kit_expect(f->k, &f->link, f->own.send_cq, f->own.qp, f->serial, IBV_WC_SUCCESS))
+	const bool first = reliable(f) && f->srq;
+
+	*came = first && kit_wait(f->k, &f->link, f->own.recv_cq, wc);
+	if ((first && !*came) ||
+	    !kit_expect(f->k, &f->link, f->own.send_cq, f->own.qp, f->serial, IBV_WC_SUCCESS))
 		return false;
+	if (first)
+		return true;
 	if (reliable(f)) {
 		*came = kit_wait(f->k, &f->link, f->own.recv_cq, wc);
 		return *came;
@@ -239,18 +261,33 @@ static void judge(struct faulted *f, const struct layout *l, const struct ibv_wc
 }
 
 /* With an RNR NAK of the receiver in between, if it comes in time. */
-static bool post_before_receive(struct faulted *f, struct ibv_send_wr *wr, struct ibv_sge *to)
+static bool post_before_receive(struct faulted *f, struct ibv_send_wr *wr, struct ibv_sge *to, int num)
 {
 	if (!post(f, wr))
 		return false;
 	for (unsigned int i = 0; i < COMMANDS; i++)
 		pause_once(f);
-	return post_receive(f, to, PARTS);
+	return post_receive(f, to, num);
 }
 
 static bool is_late(const struct faulted *f, const struct ibv_wc *wc, uint32_t first)
 {
 	return !reliable(f) && !wc->status && wc->wc_flags & IBV_WC_WITH_IMM && be32toh(wc->imm_data) < first;
+}
+
+/* Empty ones are left out of an SRQ's receive: what they mean there is of suite/sges. */
+static int elements(const struct faulted *f, const struct layout *l, struct ibv_sge *to)
+{
+	int num = 0;
+
+	for (unsigned int i = 0; i < PARTS; i++) {
+		const struct part *p = &l->part[i];
+
+		if (p->len || !f->srq)
+			to[num++] = (struct ibv_sge){(uintptr_t)(p->pinned ? f->plain : f->paged) + p->at,
+						     p->len, (p->pinned ? f->plain_mr : f->paged_mr)->lkey};
+	}
+	return num;
 }
 
 /* One receive, and messages until one of them has come; `late`: the first one is there before its receive. */
@@ -262,15 +299,10 @@ static void deliver(struct faulted *f, const struct layout *l, bool late)
 	static uint8_t plain[SIZE];
 	unsigned int lost = 0;
 	struct ibv_wc wc;
+	const int num = elements(f, l, to);
 	bool came = false;
 
-	for (unsigned int i = 0; i < PARTS; i++) {
-		const struct part *p = &l->part[i];
-
-		to[i] = (struct ibv_sge){(uintptr_t)(p->pinned ? f->plain : f->paged) + p->at, p->len,
-					 (p->pinned ? f->plain_mr : f->paged_mr)->lkey};
-	}
-	if (!late && !post_receive(f, to, PARTS))
+	if (!late && !post_receive(f, to, num))
 		return;
 	while (!came) {
 		struct ibv_send_wr wr = kit_wr(++f->serial, IBV_WR_SEND_WITH_IMM, &from);
@@ -278,7 +310,8 @@ static void deliver(struct faulted *f, const struct layout *l, bool late)
 		wr.imm_data = htobe32(f->serial);
 		fill(f->plain + SIZE - PAGE, l->bytes, f->serial);
 		memcpy(plain, f->plain, SIZE);
-		if (!(late ? post_before_receive(f, &wr, to) : post(f, &wr)) || !sent(f, &wc, lost++, &came))
+		if (!(late ? post_before_receive(f, &wr, to, num) : post(f, &wr)) ||
+		    !sent(f, &wc, lost++, &came))
 			return;
 		KIT_CHECK(f->k, came || !watchdog_expired(&limit), "no message of %u bytes arrives",
 			  l->bytes);
@@ -286,7 +319,7 @@ static void deliver(struct faulted *f, const struct layout *l, bool late)
 		if (came && is_late(f, &wc, first)) {
 			memcpy(f->want, f->paged, SIZE);
 			came = false;
-			if (!post_receive(f, to, PARTS))
+			if (!post_receive(f, to, num))
 				return;
 		}
 	}

@@ -6,49 +6,13 @@
 #define LEN  20000u
 #define ALL  (FIXTURE_ALL | HCASIM_ACCESS_ON_DEMAND)
 #define MTU  1024u
-#define PAGE 4096ull
+#define PAGE FIXTURE_PAGE
 
 /* A pair whose side `side` has an on-demand region over its memory. */
 static uint32_t odp_new(struct pair *p, uint8_t type, unsigned int side, const struct fixture_path *path)
 {
 	pair_new(p, type, path, NULL, 0, LEN);
 	return fixture_mr(p->fixture, side, p->mem[side], LEN, ALL);
-}
-
-/* The token of the next page request of the side, 0: none. */
-static uint32_t next_request(struct fixture *fixture, unsigned int side)
-{
-	for (;; fixture->eq_ci[side]++) {
-		const struct tiny_eqe *e = &fixture->eq[side][fixture->eq_ci[side] & (FIXTURE_EQ - 1)];
-
-		if (!e->type || e->phase != !(fixture->eq_ci[side] / FIXTURE_EQ & 1))
-			return 0;
-		if (e->type == HCASIM_EQE_TYPE_PAGE_REQUEST) {
-			fixture->eq_ci[side]++;
-			return e->number;
-		}
-	}
-}
-
-/* Answers the one request that there is as the driver half does; returns its number of ranges. */
-static int answer(struct fixture *fixture, unsigned int side, bool mapped)
-{
-	uint32_t token = next_request(fixture, side);
-	struct hca_page_range range[8];
-	int n, i;
-
-	CU_ASSERT_NOT_EQUAL_FATAL(token, 0);
-	CU_ASSERT_EQUAL(next_request(fixture, side), 0);
-	n = hca_page_request(fixture->hca[side], token, range, 8);
-	for (i = 0; i < n && mapped; i++) {
-		range[i].write |= range[i].writable;
-		CU_ASSERT_EQUAL(range[i].pasid, FIXTURE_PASID);
-		CU_ASSERT_EQUAL((range[i].va | range[i].len) % PAGE, 0);
-		CU_ASSERT_EQUAL(hca_mr_map(fixture->hca[side], &range[i], false), 0);
-	}
-	CU_ASSERT_EQUAL(hca_page_response(fixture->hca[side], token, mapped), 0);
-	fixture_run(fixture);
-	return n;
 }
 
 static uint64_t pages(const void *mem, uint64_t len)
@@ -83,7 +47,7 @@ static void gather_from(uint8_t type, uint8_t op)
 	fixture_settle(p.fixture, 10 * MS);
 	fixture_expect_none(p.scq[0]);
 	CU_ASSERT_EQUAL(p.fixture->frames, 0);
-	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 2);
+	CU_ASSERT_EQUAL(fixture_page_answer(p.fixture, 0, true), 2);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1], p.mem[0], 3000), 0);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1] + 3000, p.mem[0] + 12000, 3000), 0);
@@ -93,7 +57,7 @@ static void gather_from(uint8_t type, uint8_t op)
 	fixture_ring(p.qp[0]);
 	fixture_run(p.fixture);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(next_request(p.fixture, 0), 0);
+	CU_ASSERT_EQUAL(fixture_page_request(p.fixture, 0), 0);
 	pair_free(&p);
 }
 
@@ -113,14 +77,14 @@ static void gather_again(void)
 	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], LEN, key),
 		     (uintptr_t)p.mem[1], p.key[1]);
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 1);
+	CU_ASSERT_EQUAL(fixture_page_answer(p.fixture, 0, true), 1);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(hca_mr_unmap(p.fixture->hca[0], FIXTURE_PASID, (uintptr_t)second, 1), 1);
 	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], LEN, key),
 		     (uintptr_t)p.mem[1], p.key[1]);
 	fixture_run(p.fixture);
 	fixture_expect_none(p.scq[0]);
-	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 1);
+	CU_ASSERT_EQUAL(fixture_page_answer(p.fixture, 0, true), 1);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1], p.mem[0], LEN), 0);
 	pair_free(&p);
@@ -141,7 +105,7 @@ static void send_refused(void)
 		fixture_send(p.qp[0], op[i], HCA_WR_SIGNALED, fixture_sge(p.mem[0], 8, key), (uintptr_t)at,
 			     p.key[1]);
 		fixture_run(p.fixture);
-		answer(p.fixture, 0, false);
+		fixture_page_answer(p.fixture, 0, false);
 		CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_PROT_ERR).vendor_err,
 				HCASIM_VENDOR_ERR_DMA_FAULT);
 		CU_ASSERT_EQUAL(fixture_query(p.qp[0]), HCASIM_QPS_ERR);
@@ -163,7 +127,7 @@ static void result(void)
 		     (uintptr_t)p.mem[1], p.key[1]);
 	fixture_settle(p.fixture, 10 * MS);
 	fixture_expect_none(p.scq[0]);
-	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 1);
+	CU_ASSERT_EQUAL(fixture_page_answer(p.fixture, 0, true), 1);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0] + 64, p.mem[1], 5000), 0);
 	hca_mr_unmap(p.fixture->hca[0], FIXTURE_PASID, 0, UINT64_MAX);
@@ -171,7 +135,7 @@ static void result(void)
 		     (uintptr_t)remote, p.key[1]);
 	fixture_settle(p.fixture, 10 * MS);
 	fixture_expect_none(p.scq[0]);
-	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 1);
+	CU_ASSERT_EQUAL(fixture_page_answer(p.fixture, 0, true), 1);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], &before, 8), 0);
 	pair_free(&p);
@@ -188,7 +152,7 @@ static void late_answers(void)
 		fixture_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 100, key), 0,
 			     0);
 		fixture_run(p.fixture);
-		token = next_request(p.fixture, 0);
+		token = fixture_page_request(p.fixture, 0);
 		CU_ASSERT_NOT_EQUAL_FATAL(token, 0);
 		if (i == 3)
 			hca_qp_destroy(p.fixture->hca[0], p.qp[0]->qpn);
@@ -220,7 +184,7 @@ static void region_gone(void)
 
 	fixture_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 100, key), 0, 0);
 	fixture_run(p.fixture);
-	token = next_request(p.fixture, 0);
+	token = fixture_page_request(p.fixture, 0);
 	CU_ASSERT_EQUAL(hca_page_request(p.fixture->hca[0], token, &range, 1), 1);
 	CU_ASSERT_EQUAL(hca_mr_destroy(p.fixture->hca[0], key), 0);
 	CU_ASSERT_EQUAL(hca_mr_map(p.fixture->hca[0], &range, false), -EINVAL);
@@ -282,10 +246,10 @@ static void rnr(void)
 		fixture_expect_none(p.scq[0]);
 		hca_counters(p.fixture->hca[0], &c);
 		CU_ASSERT_TRUE(c.rnr_nak_retry_err >= 4 && c.local_ack_timeout_err == 0);
-		answer(p.fixture, 1, true);
+		fixture_page_answer(p.fixture, 1, true);
 		fixture_settle(p.fixture, MS);
 		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-		CU_ASSERT_EQUAL(next_request(p.fixture, 1), 0);
+		CU_ASSERT_EQUAL(fixture_page_request(p.fixture, 1), 0);
 		if (requests[i] == HCASIM_WQE_OP_SEND) {
 			fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 			CU_ASSERT_EQUAL(memcmp(buffer(&p), p.mem[0], 5000), 0);
@@ -307,7 +271,7 @@ static void rnr_refused(void)
 
 		post(&p, requests[i], key);
 		fixture_settle(p.fixture, MS);
-		answer(p.fixture, 1, false);
+		fixture_page_answer(p.fixture, 1, false);
 		fixture_settle(p.fixture, MS);
 		fixture_expect(p.scq[0],
 			       send ? HCASIM_CQE_STATUS_REM_OP_ERR : HCASIM_CQE_STATUS_REM_ACCESS_ERR);
@@ -341,14 +305,14 @@ static void hints(void)
 
 	post(&p, HCASIM_WQE_OP_SEND, key);
 	fixture_settle(p.fixture, MS);
-	token = next_request(p.fixture, 1);
+	token = fixture_page_request(p.fixture, 1);
 	CU_ASSERT_EQUAL(hca_page_request(p.fixture->hca[1], token, range, 4), 2);
 	CU_ASSERT_TRUE(!range[0].hint && range[0].write && range[1].hint);
 	CU_ASSERT_EQUAL(range[0].len, pages(buffer(&p), MTU) * PAGE);
 	hca_mr_map(p.fixture->hca[1], &range[0], false);
 	CU_ASSERT_EQUAL(hca_page_response(p.fixture->hca[1], token, true), 0);
 	fixture_settle(p.fixture, MS);
-	answer(p.fixture, 1, true); /* the message was longer: a fault in its middle */
+	fixture_page_answer(p.fixture, 1, true); /* the message was longer: a fault in its middle */
 	fixture_settle(p.fixture, MS);
 	fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
@@ -385,10 +349,10 @@ static void read_interrupted(void)
 		     key);
 	fixture_run(p.fixture);
 	fixture_expect_none(p.scq[0]);
-	answer(p.fixture, 1, true); /* the rest of the first */
+	fixture_page_answer(p.fixture, 1, true); /* the rest of the first */
 	fixture_settle(p.fixture, MS);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	answer(p.fixture, 1, true);
+	fixture_page_answer(p.fixture, 1, true);
 	fixture_settle(p.fixture, MS);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 15 * MTU), 0);
@@ -409,7 +373,7 @@ static void read_in_order(void)
 		     (uintptr_t)p.mem[1], p.key[1]);
 	fixture_settle(p.fixture, MS);
 	fixture_expect_none(p.scq[0]);
-	answer(p.fixture, 1, true);
+	fixture_page_answer(p.fixture, 1, true);
 	fixture_settle(p.fixture, MS);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
@@ -438,7 +402,7 @@ static void by_window(void)
 	post(&p, HCASIM_WQE_OP_RDMA_WRITE, mw + 1);
 	fixture_settle(p.fixture, MS);
 	fixture_expect_none(p.scq[0]);
-	answer(p.fixture, 1, true);
+	fixture_page_answer(p.fixture, 1, true);
 	fixture_settle(p.fixture, MS);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_TRUE(key_present(p.fixture->hca[1], region, (uintptr_t)p.mem[1] + 8, 5000, true));
@@ -457,7 +421,7 @@ static void lost(uint8_t op)
 	fixture_settle(p.fixture, MS);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	fixture_expect_none(p.rcq[1]);
-	answer(p.fixture, 1, true);
+	fixture_page_answer(p.fixture, 1, true);
 	post(&p, op, key);
 	fixture_run(p.fixture);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
@@ -497,7 +461,7 @@ static void datagram(void)
 		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 		if (!i) {
 			fixture_expect_none(p.rcq[1]);
-			answer(p.fixture, 1, true);
+			fixture_page_answer(p.fixture, 1, true);
 		}
 	}
 	CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 64 + HCASIM_GRH_SIZE);
@@ -512,11 +476,11 @@ static void unreliable_refused(void)
 
 	post(&p, HCASIM_WQE_OP_RDMA_WRITE, key);
 	fixture_settle(p.fixture, MS);
-	answer(p.fixture, 1, false);
+	fixture_page_answer(p.fixture, 1, false);
 	CU_ASSERT_EQUAL(fixture_query(p.qp[1]), HCASIM_QPS_RTS);
 	post(&p, HCASIM_WQE_OP_SEND, key);
 	fixture_settle(p.fixture, MS);
-	answer(p.fixture, 1, false);
+	fixture_page_answer(p.fixture, 1, false);
 	fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_LOC_PROT_ERR);
 	CU_ASSERT_EQUAL(fixture_query(p.qp[1]), HCASIM_QPS_ERR);
 	pair_free(&p);

@@ -17,16 +17,13 @@ struct shared { /* RC pairs or UD QPs; those of side 1 receive from one SRQ */
 	uint32_t srqn, from_key, to_key, pi;
 };
 
-static uint32_t srq_mr(struct shared *s, void *mem, size_t len)
+static uint32_t srq_mr(struct shared *s, uint32_t more)
 {
-	struct hca_mr_attr a = {.pdn = SRQ_PD,
-				.access = FIXTURE_ALL,
-				.pasid = FIXTURE_PASID,
-				.va = (uintptr_t)mem,
-				.iova = (uintptr_t)mem,
-				.length = len};
+	struct hca_mr_attr a = {.pdn = SRQ_PD, .access = FIXTURE_ALL | more, .pasid = FIXTURE_PASID};
 	uint32_t key = 0;
 
+	a.va = a.iova = (uintptr_t)s->to;
+	a.length = 65536;
 	CU_ASSERT_EQUAL_FATAL(hca_mr_create(s->fixture->hca[1], &a, &key), 0);
 	return key;
 }
@@ -57,7 +54,7 @@ static void shared_new_family(struct shared *s, uint8_t type, const struct hca_p
 	s->to = fixture_alloc(s->fixture, 65536);
 	fixture_fill(s->from, 65536, 5);
 	s->from_key = fixture_mr(s->fixture, 0, s->from, 65536, FIXTURE_ALL);
-	s->to_key = srq_mr(s, s->to, 65536);
+	s->to_key = srq_mr(s, 0);
 }
 
 static void shared_new(struct shared *s, uint8_t type)
@@ -356,6 +353,65 @@ static void keys(void)
 	shared_free(&s);
 }
 
+/* ---- Page faults ---- */
+
+/* As on mlx5. The pages of WQE 1 are missing, those of WQE 2 are not; a message of three packets. */
+static void paged_new(struct shared *s)
+{
+	static struct hca_personality pers;
+	uint32_t plain;
+
+	pers = tiny_personality;
+	pers.srq_fault_completes = true;
+	shared_new_family(s, HCASIM_QPT_RC, &pers);
+	plain = s->to_key;
+	s->to_key = srq_mr(s, HCASIM_ACCESS_ON_DEMAND);
+	post(s, 1, 0, 8192);
+	s->to_key = plain;
+	post(s, 2, 8192, 8192);
+	send(s, 0, 0, 3000);
+	fixture_settle(s->fixture, 3 * MS); /* several RNR NAKs */
+	CU_ASSERT_EQUAL(received(s, 0, 1, HCASIM_CQE_STATUS_REM_ABORT_ERR).vendor_err,
+			HCASIM_VENDOR_ERR_PAGE_FAULT);
+	fixture_expect_none(s->rcq); /* while pages are asked for, no other WQE is taken */
+	fixture_expect_none(s->scq);
+}
+
+/* The WQE completes for the provider, which posts it again; the message, which comes again, takes the next one. */
+static void fault_completes(void)
+{
+	struct hca_counters c;
+	struct shared s;
+
+	paged_new(&s);
+	CU_ASSERT_EQUAL(fixture_page_answer(s.fixture, 1, true), 2);
+	fixture_settle(s.fixture, 3 * MS);
+	CU_ASSERT_EQUAL(received(&s, 0, 2, HCASIM_CQE_STATUS_OK).byte_count, 3000);
+	CU_ASSERT_EQUAL(memcmp(s.to + 8192, s.from, 3000), 0);
+	fixture_expect(s.scq, HCASIM_CQE_STATUS_OK);
+	hca_counters(s.fixture->hca[1], &c);
+	CU_ASSERT_EQUAL(c.resp_cqe_error, 0);
+	shared_free(&s);
+}
+
+/* Nothing is mapped there: the QP fails, and its queue serves the other one. */
+static void fault_refused(void)
+{
+	struct shared s;
+
+	paged_new(&s);
+	fixture_page_answer(s.fixture, 1, false);
+	fixture_settle(s.fixture, MS);
+	fixture_expect(s.scq, HCASIM_CQE_STATUS_REM_OP_ERR);
+	fixture_expect_none(s.rcq);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_QP_FATAL, s.dst[0]->qpn), 1);
+	CU_ASSERT_EQUAL(fixture_query(s.dst[0]), HCASIM_QPS_ERR);
+	send(&s, 1, 0, MSG);
+	fixture_run(s.fixture);
+	received(&s, 1, 2, HCASIM_CQE_STATUS_OK);
+	shared_free(&s);
+}
+
 /* ---- XRC ---- */
 
 /* An XRC pair, and an SRQ of `domain` that completes to a CQ of its own. */
@@ -383,7 +439,7 @@ static void xrc_new_cq(struct shared *s, uint32_t domain, uint32_t cqes)
 	s->to = fixture_alloc(s->fixture, 65536);
 	fixture_fill(s->from, 65536, 5);
 	s->from_key = fixture_mr(s->fixture, 0, s->from, 65536, FIXTURE_ALL);
-	s->to_key = srq_mr(s, s->to, 65536);
+	s->to_key = srq_mr(s, 0);
 }
 
 static void xrc_new(struct shared *s, uint32_t domain)
@@ -533,6 +589,8 @@ const struct test srq_tests[] = {
 	{"last WQE", last_wqe},
 	{"unreadable", unreadable},
 	{"keys", keys},
+	{"page fault", fault_completes},
+	{"page fault, nothing mapped", fault_refused},
 	{"life", life},
 	{"XRC", xrc},
 	{"XRC, wrong SRQ", xrc_wrong_srq},

@@ -319,6 +319,7 @@ const struct hca_personality mlx5_personality = {
 	.srq_record_pi = srq_record_pi,
 	.decode_cq_record = decode_cq_record,
 	.srq_next = srq_next,
+	.srq_fault_completes = true,
 	.read_register = read_register,
 	.decode_doorbell = mlx5_decode_doorbell,
 	.dm_ops = 1u << HCA_DM_OP_ADD | 1u << HCA_DM_OP_TEST_SET,
