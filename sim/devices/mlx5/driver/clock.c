@@ -72,17 +72,22 @@ static uint64_t timer(const struct drv_device *dev)
 }
 
 /*
- * One field changes, in one store: no reader ever sees MLX5_IB_CLOCK_INFO_KERNEL_UPDATING, with which libmlx5 gives up
- * after a few looks.
+ * One field changes, in one store, and then the sign, by which a reader knows that it has met an update and reads again.
+ * Linux sets MLX5_IB_CLOCK_INFO_KERNEL_UPDATING in between, for as long as it holds a spinlock; libmlx5 gives up after a
+ * few looks at it, which a device process without a processor must not cause.
  */
 void mlx5_clock_update(struct drv_device *dev)
 {
+	struct mlx5_ib_clock_info *page = clock_of(dev)->page;
 	struct timespec now;
-	uint64_t ns;
+	uint64_t nsec;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	__atomic_store_n(&clock_of(dev)->page->nsec, ns - timer(dev), __ATOMIC_RELAXED);
+	nsec = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - timer(dev);
+	if (nsec == page->nsec)
+		return;
+	__atomic_store_n(&page->nsec, nsec, __ATOMIC_RELAXED);
+	__atomic_store_n(&page->sign, page->sign + 2 * MLX5_IB_CLOCK_INFO_KERNEL_UPDATING, __ATOMIC_RELEASE);
 }
 
 int mlx5_clock_mmap(const struct drv_device *dev, struct drv_mmap *out)
