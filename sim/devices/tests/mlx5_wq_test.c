@@ -230,7 +230,8 @@ static void refuse_rss(void)
 		-EINVAL);
 	CU_ASSERT_EQUAL(create_rss_as(WITH(req, flags, MLX5_QP_FLAG_TUNNEL_OFFLOADS)), -EOPNOTSUPP);
 	CU_ASSERT_EQUAL(create_rss_as(WITH(req, comp_mask, 1)), -EOPNOTSUPP);
-	CU_ASSERT_EQUAL(create_rss_as(WITH(req, reserved[5], 1)), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(create_rss_as(WITH(req, flags, 1u << 31)), -EINVAL);
+	CU_ASSERT_EQUAL(create_rss_as(WITH(req, reserved[5], 1)), 0); /* mlx5_ib does not look at it */
 	CU_ASSERT_EQUAL(create_rss(init, req, sizeof(req) - 4), -EINVAL);
 	CU_ASSERT_EQUAL(create_rss(WITH(init, type, HCASIM_QPT_UD), req, sizeof(req)), -EOPNOTSUPP);
 	CU_ASSERT_EQUAL(create_rss(WITH(init, send_cq, &w.cq.base), req, sizeof(req)), -EINVAL);

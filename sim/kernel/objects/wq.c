@@ -118,6 +118,14 @@ static int set_flags(const struct drv_ops *ops, struct uobj *u, const struct ib_
 	return mask ? ops->set_wq_flags(u->drv, cmd->flags, mask) : 0;
 }
 
+/* No driver has data of its own here: as in mlx5_ib, all of it must be 0. */
+static int no_udata(struct call *c)
+{
+	const int zero = call_is_zero(c, c->uhw_in, c->uhw_in_len);
+
+	return zero < 0 ? zero : zero ? 0 : -EOPNOTSUPP;
+}
+
 int cmd_ex_modify_wq(struct call *c)
 {
 	const struct drv_ops *ops = kdev_ops(c->f->dev);
@@ -143,7 +151,9 @@ int cmd_ex_modify_wq(struct call *c)
 	next = cmd.attr_mask & WQ_STATE ? cmd.wq_state : cur;
 	if (cur > WQ_ERR || next > WQ_ERR)
 		return -EINVAL;
-	ret = ops->modify_wq(u->drv, cur, next);
+	ret = no_udata(c);
+	if (!ret)
+		ret = ops->modify_wq(u->drv, cur, next);
 	if (ret)
 		return ret;
 	u->wq_state = next;
@@ -220,6 +230,8 @@ static int make_table(struct call *c, struct uobj *u, const struct ib_uverbs_ex_
 	u->forget = forget_table;
 	if (table && wqn && u->table)
 		ret = get_wqs(c, cmd, u->table, wqn);
+	if (!ret)
+		ret = no_udata(c);
 	if (!ret) {
 		*table = (struct drv_rwq_table){&c->f->dev->drv, 0, (uint8_t)cmd->log_ind_tbl_size, wqn};
 		ret = ops->create_rwq_table(table);

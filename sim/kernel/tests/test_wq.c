@@ -135,6 +135,26 @@ static int modify(uint32_t mask, uint32_t cur, uint32_t state, uint32_t flags)
 	return do_write_ex(EX(MODIFY_WQ), &m, sizeof(m), NULL, 0, NULL, 0, NULL, 0);
 }
 
+/* Data of the driver, as libmlx5 sends it with both commands: mlx5_ib wants nothing but zeros. */
+static void driver_data(void)
+{
+	struct ib_uverbs_ex_create_rwq_ind_table_resp resp;
+	struct ib_uverbs_ex_modify_wq m = {1, 0, 1, 0, 0, 0};
+	struct table_cmd t = {.c.log_ind_tbl_size = 0};
+	uint32_t data[2] = {0, 1};
+
+	ready();
+	t.wq[0] = m.wq_handle = w.wq;
+	for (unsigned int good = 0; good < 2; good++, data[1] = 0) {
+		CHECK_ERR(do_write_ex(EX(MODIFY_WQ), &m, sizeof(m), data, sizeof(data), NULL, 0, NULL, 0),
+			  good ? 0 : -EOPNOTSUPP);
+		CHECK_ERR(do_write_ex(EX(CREATE_RWQ_IND_TBL), &t, sizeof(t.c) + 8, data, sizeof(data), &resp,
+				      sizeof(resp), NULL, 0),
+			  good ? 0 : -EOPNOTSUPP);
+	}
+	file_close();
+}
+
 static void states(void)
 {
 	enum { STATE = 1, CUR = 2, FLAGS = 4, RESET = 0, RDY = 1, ERR = 2 };
@@ -247,6 +267,7 @@ void add_wq_suite(void)
 	CU_pSuite s = CU_add_suite("work queues", world_init, world_exit);
 
 	CU_add_test(s, "requests", requests);
+	CU_add_test(s, "data of the driver", driver_data);
 	CU_add_test(s, "states", states);
 	CU_add_test(s, "tables", tables);
 	CU_add_test(s, "QPs over a table", over_a_table);

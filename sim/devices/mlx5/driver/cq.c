@@ -49,13 +49,16 @@ static int check_options(const struct mlx5_ib_create_cq *req)
 
 static int get_request(struct mlx5_cq *cq, uint32_t cqe, struct drv_udata *u, struct mlx5_ib_create_cq *req)
 {
-	const unsigned int known =
-		MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
-	int ret = mlx5_udata_get(u, req, sizeof(*req), offsetof(struct mlx5_ib_create_cq, flags));
+	const unsigned int known = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX |
+				   MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD |
+				   MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
+	int ret = mlx5_udata_get(u, req, sizeof(*req), offsetof(struct mlx5_ib_create_cq, flags), 0);
 
 	if (ret)
 		return ret;
 	if (req->flags & ~known || req->reserved0 || req->reserved1)
+		return -EINVAL;
+	if (req->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS)
 		return -EOPNOTSUPP;
 	ret = check_options(req);
 	if (ret)
@@ -133,7 +136,7 @@ uint32_t mlx5_cqe_size(const struct drv_cq *cq)
 /* CQEs keep their size, by which the QPs know how much payload goes into one: libmlx5 never asks for another. */
 static int get_resize(const struct mlx5_cq *cq, const struct drv_udata *u, struct mlx5_ib_resize_cq *req)
 {
-	const int ret = mlx5_udata_get(u, req, sizeof(*req), sizeof(*req));
+	const int ret = mlx5_udata_get(u, req, sizeof(*req), sizeof(*req), 0);
 
 	if (ret)
 		return ret;

@@ -163,7 +163,7 @@ static int alloc_pd(struct drv_pd *pd, struct drv_udata *u)
 static int alloc_mw(struct drv_mw *mw, struct drv_udata *u)
 {
 	struct mlx5_ib_alloc_mw req = {0};
-	const int ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), 0) : 0;
+	const int ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), 0, -EOPNOTSUPP) : 0;
 
 	if (ret)
 		return ret;

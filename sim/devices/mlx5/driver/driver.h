@@ -91,6 +91,9 @@ struct mlx5_cq {
 	uint64_t record;
 };
 
+/* All flags of a queue pair that mlx5-abi.h has; others are EINVAL. */
+#define MLX5_QP_FLAGS (2 * MLX5_QP_FLAG_DCI_STREAM - 1)
+
 struct mlx5_qp {
 	struct drv_qp base;
 	struct mlx5_devx_obj *devx; /* NULL: of verbs */
@@ -117,10 +120,10 @@ static inline struct mlx5_ucontext *mlx5_ctx(struct drv_ucontext *ctx)
 }
 
 /*
- * The driver's part of a request, which older and newer libraries send shorter or longer. -EINVAL: shorter than `min`,
- * -EOPNOTSUPP: longer than ours, and not zero there.
+ * The driver's part of a request, which older and newer libraries send shorter or longer. -EINVAL: shorter than `min`;
+ * `tail`: longer than ours, and not zero there. 0: mlx5_ib does not look at what follows.
  */
-int mlx5_udata_get(const struct drv_udata *u, void *req, size_t len, size_t min);
+int mlx5_udata_get(const struct drv_udata *u, void *req, size_t len, size_t min, int tail);
 
 /* A queue and its doorbell record are memory that the adapter can write to: 0, -EFAULT or -ENOMEM. */
 int mlx5_pin(const struct drv_udata *u, uint64_t buf, uint64_t bytes, uint64_t record);

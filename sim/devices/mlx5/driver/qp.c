@@ -53,6 +53,8 @@ static int check_flags(uint32_t flags)
 {
 	const uint32_t scatter = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE;
 
+	if (flags & ~(uint32_t)MLX5_QP_FLAGS)
+		return -EINVAL;
 	return flags & ~(scatter | MLX5_QP_FLAG_UAR_PAGE_INDEX) ? -EOPNOTSUPP : 0;
 }
 
@@ -210,6 +212,15 @@ static int create_xrc_recv(struct drv_qp *base, struct drv_qp_init *init)
 	return common_create_qp(base, &attr);
 }
 
+/* Libraries older than ECE send what precedes its options. */
+static int get_request(const struct drv_udata *u, struct mlx5_ib_create_qp *req)
+{
+	const int ret = mlx5_udata_get(u, req, sizeof(*req), offsetof(struct mlx5_ib_create_qp, ece_options),
+				       -EINVAL);
+
+	return !ret && req->reserved ? -EINVAL : ret;
+}
+
 int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
 {
 	struct mlx5_qp *qp = (struct mlx5_qp *)base;
@@ -221,7 +232,7 @@ int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_uda
 		return mlx5_create_rss(base, init, u);
 	ret = check_type(init);
 	if (!ret)
-		ret = mlx5_udata_get(u, &req, sizeof(req), offsetof(struct mlx5_ib_create_qp, bfreg_index));
+		ret = get_request(u, &req);
 	if (!ret)
 		ret = init->type == HCASIM_QPT_XRC_RECV ? create_xrc_recv(base, init)
 							: create_queues(qp, init, &req, u);
@@ -236,6 +247,17 @@ int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_uda
 	return 0;
 }
 
+static int check_modify(const struct mlx5_ib_modify_qp *req, uint32_t mask)
+{
+	const struct mlx5_ib_burst_info *burst = &req->burst_info;
+
+	if (req->comp_mask || burst->reserved)
+		return -EOPNOTSUPP;
+	if (!(mask & HCASIM_QP_ATTR_RATE_LIMIT) && (burst->max_burst_sz || burst->typical_pkt_sz))
+		return -EINVAL;
+	return 0;
+}
+
 int mlx5_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u)
 {
 	const struct mlx5_ib_modify_qp_resp resp = {.response_length = sizeof(resp)};
@@ -245,13 +267,9 @@ int mlx5_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t
 
 	if (base->rss)
 		return -EOPNOTSUPP;
-	ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), sizeof(req.comp_mask)) : 0;
-
-	if (!ret && (req.comp_mask || req.burst_info.reserved))
-		ret = -EOPNOTSUPP;
-	if (!ret && !(mask & HCASIM_QP_ATTR_RATE_LIMIT) &&
-	    (req.burst_info.max_burst_sz || req.burst_info.typical_pkt_sz))
-		ret = -EINVAL;
+	ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), sizeof(req), -EOPNOTSUPP) : 0;
+	if (!ret)
+		ret = check_modify(&req, mask);
 	if (ret)
 		return ret;
 	all.max_burst = req.burst_info.max_burst_sz;

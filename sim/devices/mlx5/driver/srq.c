@@ -38,12 +38,14 @@ static uint32_t ring_sges(const struct hca_ring *ring)
 static int get_request(const struct drv_srq_init *init, const struct drv_udata *u,
 		       struct mlx5_ib_create_srq *req)
 {
-	const int ret = mlx5_udata_get(u, req, sizeof(*req), offsetof(struct mlx5_ib_create_srq, reserved1));
+	const int ret =
+		mlx5_udata_get(u, req, sizeof(*req), offsetof(struct mlx5_ib_create_srq, reserved1), -EINVAL);
 
 	if (ret)
 		return ret;
-	/* signatures, tag matching */
-	return req->flags || req->reserved0 || req->reserved1 || init->num_tags ? -EOPNOTSUPP : 0;
+	if (req->reserved0 || req->reserved1)
+		return -EINVAL;
+	return req->flags & MLX5_SRQ_FLAG_SIGNATURE || init->num_tags ? -EOPNOTSUPP : 0;
 }
 
 int mlx5_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_udata *u)

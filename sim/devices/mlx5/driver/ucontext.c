@@ -17,15 +17,15 @@
 
 _Static_assert(HCASIM_MLX5_UAR_PAGE_SIZE == 1u << UAR_LOG, "size of a user access page");
 
-int mlx5_udata_get(const struct drv_udata *u, void *req, size_t len, size_t min)
+int mlx5_udata_get(const struct drv_udata *u, void *req, size_t len, size_t min, int tail)
 {
 	const uint8_t *in = u->in;
 
 	if (u->in_len < min)
 		return -EINVAL;
-	for (size_t i = len; i < u->in_len; i++) {
+	for (size_t i = len; tail && i < u->in_len; i++) {
 		if (in[i])
-			return -EOPNOTSUPP;
+			return tail;
 	}
 	memset(req, 0, len);
 	memcpy(req, in, u->in_len < len ? u->in_len : len);
@@ -113,7 +113,8 @@ int mlx5_alloc_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 	struct mlx5_ib_alloc_ucontext_req_v2 req;
 	int ret;
 
-	ret = mlx5_udata_get(u, &req, sizeof(req), offsetof(struct mlx5_ib_alloc_ucontext_req_v2, lib_caps));
+	ret = mlx5_udata_get(u, &req, sizeof(req), offsetof(struct mlx5_ib_alloc_ucontext_req_v2, lib_caps),
+			     0);
 	if (!ret)
 		ret = check(&req);
 	if (ret)

@@ -2,7 +2,6 @@
 /* Work queues, and QPs that receive by an indirection table of them. Tables are those of all families. */
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "driver.h"
 
@@ -11,8 +10,8 @@
 
 static int get_request(const struct drv_udata *u, struct mlx5_ib_create_wq *req)
 {
-	const int ret = mlx5_udata_get(u, req, sizeof(*req),
-				       offsetof(struct mlx5_ib_create_wq, single_wqe_log_num_of_strides));
+	const size_t min = offsetof(struct mlx5_ib_create_wq, single_wqe_log_num_of_strides);
+	const int ret = mlx5_udata_get(u, req, sizeof(*req), min, -EOPNOTSUPP);
 
 	if (ret)
 		return ret;
@@ -87,13 +86,13 @@ int mlx5_set_wq_flags(struct drv_qp *wq, uint32_t flags, uint32_t mask)
 /* Refusals are those of create_rss_raw_qp_tir(): it receives, and nothing else. */
 static int check_rss(const struct drv_qp_init *init, const struct mlx5_ib_create_qp_rss *req)
 {
-	static const uint8_t zero[sizeof(req->reserved)];
-
 	if (init->type != HCASIM_QPT_RAW_PACKET)
 		return -EOPNOTSUPP;
 	if (init->create_flags || init->send_cq || init->max_send_wr)
 		return -EINVAL;
-	if (req->comp_mask || req->flags || memcmp(req->reserved, zero, sizeof(zero)))
+	if (req->flags & ~(uint32_t)MLX5_QP_FLAGS)
+		return -EINVAL;
+	if (req->comp_mask || req->flags)
 		return -EOPNOTSUPP; /* of the flags: tunnels, own frames */
 	if (req->rx_hash_function != MLX5_RX_HASH_FUNC_TOEPLITZ)
 		return -EOPNOTSUPP;
@@ -108,7 +107,7 @@ int mlx5_create_rss(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udat
 	struct mlx5_ib_create_qp_rss req;
 	int ret;
 
-	ret = mlx5_udata_get(u, &req, sizeof(req), sizeof(req));
+	ret = mlx5_udata_get(u, &req, sizeof(req), sizeof(req), -EINVAL);
 	if (!ret)
 		ret = check_rss(init, &req);
 	if (!ret)
