@@ -26,6 +26,8 @@ PAGES = {
     "ibv_open_qp": "libibverbs/man/ibv_open_qp.3",
     "ibv_rereg_mr": "libibverbs/man/ibv_rereg_mr.3.md",
     "ibv_query_qp": "libibverbs/man/ibv_query_qp.3",
+    "ibv_query_ece": "libibverbs/man/ibv_query_ece.3.md",
+    "ibv_set_ece": "libibverbs/man/ibv_set_ece.3.md",
     "ibv_create_ah": "libibverbs/man/ibv_create_ah.3",
     "ibv_create_flow": "libibverbs/man/ibv_create_flow.3",
     "ibv_modify_qp_rate_limit": "libibverbs/man/ibv_modify_qp_rate_limit.3",

@@ -230,6 +230,23 @@ CASES = {
         "MUST",
         (),
     ),
+    "ece": (
+        "RC",
+        "ece_options",
+        "ibv_query_ece/DESCRIPTION/state",
+        "a new QP has options of the device's vendor, which can be set; those that are accepted are reported, and accepted again; "
+        "another vendor_id and a comp_mask are refused",
+        "SHOULD",
+        (),
+    ),
+    "ece-every": (
+        "RC",
+        "ece_options",
+        "ibv_set_ece/ARGUMENTS/accepted",
+        "of options with every bit set the device accepts those that it has, and the QP connects",
+        "SHOULD",
+        (),
+    ),
     "rate-limits": (
         "RAW_PACKET",
         "rate_limits",
@@ -250,6 +267,7 @@ ALSO = {
     ),
 }
 ARGS = {
+    "ece-every": {"every": 1},
     "dma-buf": {"less": 0},
     "imports-device-memory": {"device_memory": 1},
     "xrc-srq-limits": {"xrc": 1},

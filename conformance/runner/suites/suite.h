@@ -61,6 +61,7 @@ extern const struct scenario psn_scenarios[];
 extern const struct scenario resize_scenarios[];
 extern const struct scenario batch_scenarios[];
 extern const struct scenario bounded_scenarios[];
+extern const struct scenario ece_scenarios[];
 extern const struct scenario purge_scenarios[];
 extern const struct scenario notify_scenarios[];
 extern const struct scenario counter_scenarios[];

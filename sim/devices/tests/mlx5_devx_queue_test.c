@@ -21,6 +21,7 @@
 #define LOG_SQ 5
 #define LOG_RQ 6
 #define RECORD (DEVX_BYTES - 64) /* offset of a doorbell record */
+#define ECE    0x10000000        /* the only options there are */
 
 /* ---- Registered memory ---- */
 
@@ -209,7 +210,7 @@ static struct hcasim_mlx5_qpc qpc(uint8_t st)
 static struct hcasim_mlx5_cmd_create_qp create_qp(const struct hcasim_mlx5_qpc *c)
 {
 	const struct hcasim_mlx5_cmd_in head = devx_command(HCASIM_MLX5_CMD_CREATE_QP, 0);
-	struct hcasim_mlx5_cmd_create_qp req = {.umem_id = htobe32(q.umem.id)};
+	struct hcasim_mlx5_cmd_create_qp req = {.umem_id = htobe32(q.umem.id), .ece = htobe32(0x30000002)};
 
 	memcpy(&req, &head, sizeof(head));
 	memcpy(req.qpc, c, sizeof(*c));
@@ -223,6 +224,7 @@ static void new_qp(struct devx_call *c, uint8_t st)
 
 	*c = (struct devx_call){.type = MLX5_IB_OBJECT_DEVX_OBJ};
 	CU_ASSERT_EQUAL_FATAL(devx_run(c, mlx5_devx_create, &req, sizeof(req), 16), 0);
+	CU_ASSERT_EQUAL(devx_answer(c).ece, htobe32(ECE));
 	CU_ASSERT_EQUAL(c->held, 5); /* a PD, a CQ twice, rings, record */
 }
 
@@ -234,7 +236,7 @@ static uint32_t number_of(const struct devx_call *c)
 static int modify(struct devx_call *c, uint16_t opcode, const struct hcasim_mlx5_qpc *context, uint32_t opt)
 {
 	struct hcasim_mlx5_cmd_in head = devx_command(opcode, 0);
-	struct hcasim_mlx5_cmd_modify_qp req = {.opt_param_mask = htobe32(opt)};
+	struct hcasim_mlx5_cmd_modify_qp req = {.opt_param_mask = htobe32(opt), .ece = htobe32(ECE)};
 
 	head.number = htobe32(number_of(c));
 	memcpy(&req, &head, sizeof(head));
@@ -298,6 +300,7 @@ static void query_qp(struct devx_call *c, struct hcasim_mlx5_qpc *context)
 	CU_ASSERT_EQUAL(devx_run(c, mlx5_devx_query, &head, sizeof(head), sizeof(out)), 0);
 	memcpy(&out, c->out, sizeof(out));
 	memcpy(context, out.qpc, sizeof(*context));
+	CU_ASSERT_EQUAL(out.ece, htobe32(ECE));
 }
 
 /* From RESET to RTS and back; each command only in its state. */
@@ -314,6 +317,7 @@ static void test_rc(void)
 	modify_fails(&qp, HCASIM_MLX5_CMD_RST2INIT_QP, &c, 0, BAD_STATE);
 	CU_ASSERT_EQUAL(modify(&qp, HCASIM_MLX5_CMD_INIT2INIT_QP, &c, 0), 0);
 	CU_ASSERT_EQUAL(modify(&qp, HCASIM_MLX5_CMD_INIT2RTR_QP, &c, 0), 0);
+	CU_ASSERT_EQUAL(devx_answer(&qp).ece, htobe32(ECE));
 	CU_ASSERT_EQUAL(modify(&qp, HCASIM_MLX5_CMD_RTR2RTS_QP, &c, 0), 0);
 	check_attr(number_of(&qp), HCASIM_QPS_RTS);
 	query_qp(&qp, &got);

@@ -11,7 +11,10 @@ struct devx_world {
 	struct hca_config cfg;
 	struct drv_device dev;
 	struct mlx5_ucontext ctx;
-	struct drv_qp qp; /* one of verbs */
+	union { /* one of verbs */
+		struct drv_qp qp;
+		struct mlx5_qp mlx5_qp;
+	};
 };
 extern struct devx_world w;
 

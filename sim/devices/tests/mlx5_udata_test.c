@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The udata of commands of the mlx5 family, beyond what describes an object: reserved members and flags. */
+/* The udata of commands of the mlx5 family, beyond what describes an object: reserved members, flags, and ECE. */
 #include <errno.h>
 #include <string.h>
 #include <CUnit/Basic.h>
@@ -192,12 +192,65 @@ static void test_reserved_modify(void)
 	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
 }
 
+/* ---- Enhanced connection establishment ---- */
+
+static uint32_t asked(struct mlx5_qp *qp, uint8_t state, uint32_t options)
+{
+	const struct modify_request req = {.known.ece_options = options};
+	struct mlx5_ib_modify_qp_resp resp;
+
+	CU_ASSERT_EQUAL(modify_qp(qp, state, &req, sizeof(req.known), &resp), 0);
+	return resp.ece_options;
+}
+
+/* Of any options the adapter has the first version, which has none; 0 and other states ask for nothing. */
+static void test_ece(void)
+{
+	struct qp_request req = {.known = {.sq_wqe_count = 64, .ece_options = 0x10000000}};
+	struct mlx5_ib_create_qp_resp made = {0};
+	struct mlx5_qp qp;
+
+	CU_ASSERT_EQUAL_FATAL(create_qp_by(&qp, HCASIM_QPT_RC, &req, sizeof(req.known), &made), 0);
+	CU_ASSERT_EQUAL(made.ece_options, 0x10000000);
+	CU_ASSERT_EQUAL(asked(&qp, HCASIM_QPS_INIT, 0x30000002), 0x10000000);
+	CU_ASSERT_EQUAL(asked(&qp, HCASIM_QPS_INIT, 0x0fffffff), 0);
+	CU_ASSERT_EQUAL(asked(&qp, HCASIM_QPS_INIT, 0), 0);
+	CU_ASSERT_EQUAL(asked(&qp, HCASIM_QPS_ERR, 0x10000000), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
+	req.known.ece_options = 0;
+	CU_ASSERT_EQUAL_FATAL(create_qp_by(&qp, HCASIM_QPT_RC, &req, sizeof(req.known), &made), 0);
+	CU_ASSERT_EQUAL(made.ece_options, 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
+}
+
+/* A QP that is not connected keeps the options that it was created with. */
+static void test_ece_of_datagrams(void)
+{
+	struct qp_request req = {.known = {.sq_wqe_count = 64, .ece_options = 0x10000000}};
+	const struct modify_request other = {.known.ece_options = 0x30000002};
+	struct mlx5_ib_create_qp_resp made = {0};
+	struct mlx5_ib_modify_qp_resp resp;
+	struct mlx5_qp qp;
+
+	CU_ASSERT_EQUAL_FATAL(create_qp_by(&qp, HCASIM_QPT_UD, &req, sizeof(req.known), &made), 0);
+	CU_ASSERT_EQUAL(made.ece_options, 0x10000000);
+	CU_ASSERT_EQUAL(modify_qp(&qp, HCASIM_QPS_INIT, &other, sizeof(other.known), &resp), -EINVAL);
+	CU_ASSERT_EQUAL(asked(&qp, HCASIM_QPS_INIT, 0x10000000), 0x10000000);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
+	made.ece_options = 0;
+	CU_ASSERT_EQUAL_FATAL(create_qp_by(&qp, HCASIM_QPT_RAW_PACKET, &req, sizeof(req.known), &made), 0);
+	CU_ASSERT_EQUAL(made.ece_options, 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"reserved, CQ", test_reserved_cq},
 					    {"reserved, SRQ", test_reserved_srq},
 					    {"reserved, QP", test_reserved_qp},
 					    {"reserved, changes of a QP", test_reserved_modify},
+					    {"ECE", test_ece},
+					    {"ECE of datagrams", test_ece_of_datagrams},
 					    CU_TEST_INFO_NULL};
 
 	return suite_run("mlx5 udata", world_init, world_exit, tests);

@@ -31,7 +31,7 @@ static void limits(const struct hca_config *cfg, struct hcasim_mlx5_hca_cap *cap
 	cap->dw4 = PREP(LOG_MAX_SRQ_SZ, log2_of(HCASIM_MLX5_MAX_SRQ_WR + 1)) |
 		   PREP(LOG_MAX_QP_SZ, log2_of(HCASIM_MLX5_MAX_QP_WR)) |
 		   PREP(LOG_MAX_QP, log2_of(cfg->max_qp));
-	cap->dw5 = PREP(LOG_MAX_SRQ, log2_of(cfg->max_srq));
+	cap->dw5 = PREP(ECE_SUPPORT, 1) | PREP(LOG_MAX_SRQ, log2_of(cfg->max_srq));
 	cap->dw6 = PREP(LOG_MAX_CQ_SZ, log2_of(HCASIM_MLX5_MAX_CQE + 1)) |
 		   PREP(LOG_MAX_CQ, log2_of(cfg->max_cq));
 	cap->dw7 = PREP(LOG_MAX_MKEY, log2_of(cfg->max_mr));

@@ -89,6 +89,7 @@ struct mlx5_devx_cmd {
 	uint8_t *out;      /* zeroed; the head is put in afterwards */
 	size_t in_len, out_len;
 	uint32_t number; /* answer: of the new object */
+	uint32_t ece;    /* answer: of a queue pair */
 	struct mlx5_devx_obj
 		*obj;      /* CREATE: to be filled in; else the object of the handle, if DEVX has made it */
 	struct drv_qp *qp; /* the queue pair of the handle, or NULL */

@@ -156,6 +156,7 @@ static void fill_head(struct mlx5_devx_cmd *cmd, uint8_t status)
 		.status = status,
 		.syndrome = htobe32(status ? details : 0),
 		.number = htobe32(cmd->number),
+		.ece = htobe32(cmd->ece),
 	};
 
 	memcpy(cmd->out, &head, sizeof(head));

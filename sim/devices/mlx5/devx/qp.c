@@ -154,6 +154,7 @@ static uint8_t enter(struct mlx5_devx_cmd *cmd, struct drv_qp_init *init,
 		return mlx5_devx_status(ret);
 	cmd->obj->kind = MLX5_DEVX_QP;
 	cmd->obj->number = cmd->number = qp->qpn;
+	cmd->ece = cmd->obj->qp.ece;
 	return HCASIM_MLX5_CMD_STATUS_OK;
 }
 
@@ -175,6 +176,7 @@ uint8_t mlx5_devx_create_qp(struct mlx5_devx_cmd *cmd)
 	qp->type = init.type;
 	verb.bfreg_index = GET(UAR_PAGE, c.dw3);
 	verb.uidx = GET(USER_INDEX, c.dw4);
+	verb.ece_options = be32toh(req.ece);
 	status = place(cmd, &req, &c, &verb);
 	if (!status)
 		status = enter(cmd, &init, &verb);

@@ -181,7 +181,8 @@ static uint8_t apply(struct mlx5_devx_cmd *cmd, const struct transition *t, stru
 	const uint64_t opt_2 = be64toh(req->opt_param_mask_2);
 	const uint32_t mask = A(STATE) | attrs | optional(opt);
 	struct mlx5_queue_groups groups;
-	struct drv_udata none = {0};
+	const struct mlx5_ib_modify_qp verb = {.ece_options = be32toh(req->ece)};
+	struct drv_udata u = mlx5_devx_udata(&verb, sizeof(verb));
 	struct hcasim_mlx5_qpc c;
 	uint8_t status = opt_2 & OPT_GROUPS ? mlx5_devx_queue_groups(cmd, &groups) : 0;
 	int ret;
@@ -193,13 +194,15 @@ static uint8_t apply(struct mlx5_devx_cmd *cmd, const struct transition *t, stru
 	attr->state = t->to;
 	if (!is_valid(cmd->call->dev, attr, mask))
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
-	ret = cmd->call->dev->ops->modify_qp(cmd->qp, attr, mask, &none);
+	ret = cmd->call->dev->ops->modify_qp(cmd->qp, attr, mask, &u);
 	if (!ret)
 		ret = set_sport(cmd, &c, opt_2 & OPT_SPORT || attrs & A(AV));
 	if (!ret && opt_2 & OPT_GROUPS)
 		ret = hca_qp_sched(cmd->call->dev->hca, cmd->qp->qpn, groups.requester, groups.responder);
 	if (!ret)
 		cmd->qp->state = t->to;
+	if (!ret && verb.ece_options)
+		cmd->ece = ((const struct mlx5_qp *)cmd->qp)->ece;
 	return mlx5_devx_status(ret);
 }
 

@@ -66,7 +66,9 @@ static void fill(const struct hca_qp_attr *attr, struct hcasim_mlx5_qpc *c)
 
 uint8_t mlx5_devx_query_qp(struct mlx5_devx_cmd *cmd)
 {
-	struct hcasim_mlx5_cmd_query_qp_out out = {0};
+	struct hcasim_mlx5_cmd_query_qp_out out = {
+		.ece = htobe32(((const struct mlx5_qp *)cmd->qp)->ece),
+	};
 	struct hcasim_mlx5_qpc c = {0};
 	struct hca_qp_attr attr;
 

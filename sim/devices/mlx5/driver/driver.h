@@ -102,6 +102,7 @@ struct mlx5_qp {
 	bool has_bfreg;
 	uint32_t bfreg;
 	uint32_t result_inline, recv_inline; /* payload in CQEs; DEVX sets them, else they are of the flags */
+	uint32_t ece;                        /* options of enhanced connection establishment that are on */
 };
 
 struct mlx5_srq {

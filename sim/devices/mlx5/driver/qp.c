@@ -10,6 +10,10 @@
 
 #define INVALID_BFREG (1u << 31)
 
+/* Options of enhanced connection establishment: this adapter has the first version, which has none. */
+#define ECE_VERSION_SHIFT 28
+#define ECE_FIRST         (1u << ECE_VERSION_SHIFT)
+
 static bool is_pow2(uint32_t v)
 {
 	return v && !(v & (v - 1));
@@ -56,6 +60,12 @@ static int check_flags(uint32_t flags)
 	if (flags & ~(uint32_t)MLX5_QP_FLAGS)
 		return -EINVAL;
 	return flags & ~(scatter | MLX5_QP_FLAG_UAR_PAGE_INDEX) ? -EOPNOTSUPP : 0;
+}
+
+/* What this adapter can do of what is asked for. */
+static uint32_t ece_accept(uint32_t options)
+{
+	return options >> ECE_VERSION_SHIFT ? ECE_FIRST : 0;
 }
 
 static uint32_t payload_of(const struct drv_cq *cq)
@@ -242,12 +252,15 @@ int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_uda
 		resp.comp_mask = MLX5_IB_CREATE_QP_RESP_MASK_SQN;
 		resp.sqn = base->qpn;
 	}
+	if (init->type != HCASIM_QPT_RAW_PACKET)
+		qp->ece = resp.ece_options = ece_accept(req.ece_options);
 	resp.bfreg_index = qp->has_bfreg ? mlx5_bfreg_number(qp->bfreg) : INVALID_BFREG;
 	common_udata_put(u, &resp, sizeof(resp));
 	return 0;
 }
 
-static int check_modify(const struct mlx5_ib_modify_qp *req, uint32_t mask)
+/* The options of a QP that is not connected stay as they are. */
+static int check_modify(const struct mlx5_qp *qp, const struct mlx5_ib_modify_qp *req, uint32_t mask)
 {
 	const struct mlx5_ib_burst_info *burst = &req->burst_info;
 
@@ -255,12 +268,27 @@ static int check_modify(const struct mlx5_ib_modify_qp *req, uint32_t mask)
 		return -EOPNOTSUPP;
 	if (!(mask & HCASIM_QP_ATTR_RATE_LIMIT) && (burst->max_burst_sz || burst->typical_pkt_sz))
 		return -EINVAL;
-	return 0;
+	return qp->base.type == HCASIM_QPT_UD && req->ece_options && req->ece_options != qp->ece ? -EINVAL
+												 : 0;
+}
+
+/* The commands for other states have no options. */
+static uint32_t change_ece(struct mlx5_qp *qp, const struct mlx5_ib_modify_qp *req,
+			   const struct hca_qp_attr *attr, uint32_t mask)
+{
+	const bool fits = !(mask & HCASIM_QP_ATTR_STATE) || attr->state == HCASIM_QPS_INIT ||
+			  attr->state == HCASIM_QPS_RTR || attr->state == HCASIM_QPS_RTS;
+
+	if (!req->ece_options || !fits || qp->base.type == HCASIM_QPT_RAW_PACKET)
+		return 0;
+	qp->ece = ece_accept(req->ece_options);
+	return qp->ece;
 }
 
 int mlx5_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u)
 {
-	const struct mlx5_ib_modify_qp_resp resp = {.response_length = sizeof(resp)};
+	struct mlx5_ib_modify_qp_resp resp = {.response_length = sizeof(resp)};
+	struct mlx5_qp *qp = (struct mlx5_qp *)base;
 	struct mlx5_ib_modify_qp req = {0};
 	struct hca_qp_attr all = *attr;
 	int ret;
@@ -269,15 +297,17 @@ int mlx5_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t
 		return -EOPNOTSUPP;
 	ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), sizeof(req), -EOPNOTSUPP) : 0;
 	if (!ret)
-		ret = check_modify(&req, mask);
+		ret = check_modify(qp, &req, mask);
 	if (ret)
 		return ret;
 	all.max_burst = req.burst_info.max_burst_sz;
 	all.typical_packet = req.burst_info.typical_pkt_sz;
 	ret = hca_qp_modify(base->dev->hca, base->qpn, &all, mask);
-	if (!ret)
-		common_udata_put(u, &resp, sizeof(resp));
-	return ret;
+	if (ret)
+		return ret;
+	resp.ece_options = change_ece(qp, &req, attr, mask);
+	common_udata_put(u, &resp, sizeof(resp));
+	return 0;
 }
 
 int mlx5_destroy_qp(struct drv_qp *base)

@@ -87,7 +87,8 @@ static void answer(const struct mlx5_ucontext *ctx, struct drv_udata *u)
 		.max_recv_wr = HCASIM_MLX5_MAX_QP_WR,
 		.max_srq_recv_wr = HCASIM_MLX5_MAX_SRQ_WR,
 		.num_ports = ctx->base.dev->cfg->num_ports,
-		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET,
+		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
+			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE,
 		.response_length = sizeof(resp),
 		.cqe_version = CQE_VERSION,
 		.clock_info_versions = 1u << MLX5_IB_CLOCK_INFO_V1,
