@@ -151,8 +151,10 @@ int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index)
 	d->num_ports = d->attr.base.phys_port_cnt;
 	if (d->num_ports < 1 || d->num_ports > MAX_PORTS)
 		return -EINVAL;
-	for (unsigned int p = 1; p <= d->num_ports; p++)
+	for (unsigned int p = 1; p <= d->num_ports; p++) {
 		kdev_query_port(d, p);
+		d->hw[p - 1].lifespan = HW_LIFESPAN;
+	}
 	addr_fill_gids(d);
 	log_device(d);
 	return 0;
@@ -306,10 +308,15 @@ int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, 
 	return 0;
 }
 
-void kernel_show_counters(struct kernel *k)
+void kernel_show_counters(struct kernel *k, const char *name, uint32_t port)
 {
-	for (unsigned int i = 0; i < k->num_devices; i++)
-		sysfs_update(&k->dev[i], false);
+	for (unsigned int i = 0; i < k->num_devices; i++) {
+		struct kdev *d = &k->dev[i];
+
+		sysfs_update(d, false);
+		if (!strcmp(name, d->drv.cfg->name) && kdev_port_valid(d, port))
+			sysfs_show_hw(d, (uint8_t)port);
+	}
 }
 
 static struct kdev *find_netdev(struct kernel *k, const char *name, uint8_t *port)

@@ -142,8 +142,11 @@ int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_
 void kernel_file_ready(struct kfile *f, int fd, uint64_t ino);
 /* The application's pages changed: they were unmapped, dropped, moved, or shared with a child. */
 void kernel_unmapped(struct kernel *k, const struct task *t, uint64_t addr, uint64_t len);
-/* Updates the counters in sysfs. */
-void kernel_show_counters(struct kernel *k);
+/*
+ * Updates the counters in sysfs before a program reads one; hw_counters of the port of adapter `name` as Linux does: if
+ * the last time is longer ago than their lifespan says.
+ */
+void kernel_show_counters(struct kernel *k, const char *name, uint32_t port);
 /* Network interface `name`: 1 if it is up, 0 if not; -ENODEV: no such interface. */
 int kernel_link(struct kernel *k, const char *name);
 /* Sets the interface up or down, and the link of its port with it. sysfs is up to date on return. */

@@ -192,6 +192,8 @@ struct kgid {
 
 TAILQ_HEAD(kfile_list, kfile);
 
+#define HW_LIFESPAN 10 /* ms, RDMA_HW_STATS_DEFAULT_LIFESPAN */
+
 struct kdev {
 	struct kernel *k;
 	unsigned int index;
@@ -202,6 +204,12 @@ struct kdev {
 	struct ib_uverbs_query_port_resp port[MAX_PORTS];
 	struct kgid gid[MAX_PORTS][MAX_GIDS];
 	struct hca_counters shown[MAX_PORTS]; /* as last written to sysfs */
+	struct khw {
+		struct hca_counters shown; /* in hw_counters, where a program has seen them at `at` */
+		hca_ps at;
+		bool seen;
+		uint32_t lifespan; /* ms */
+	} hw[MAX_PORTS];
 	struct kfile_list files;
 	LIST_HEAD(, xrcd) xrcds;
 	LIST_HEAD(, xrc_qp) xrc_qps;
@@ -281,6 +289,8 @@ void sysfs_destroy(struct kernel *k);
  * them (kernel_show_counters()).
  */
 void sysfs_update(struct kdev *d, bool port_changed);
+/* A program is about to read hw_counters: they are those of now until their lifespan is over. */
+void sysfs_show_hw(struct kdev *d, uint8_t port);
 void kdev_netdev_name(const struct kdev *d, unsigned int port, char *name, size_t size);
 static inline unsigned int kdev_ifindex(const struct kdev *d, unsigned int port)
 {

@@ -42,7 +42,7 @@ enum proto_op {
 	PROTO_MMAP,     /* -> what to map */
 	PROTO_MUNMAP,   /* a page of a BAR was unmapped */
 	PROTO_SYNC,     /* files that were closed before this request are released when it returns */
-	PROTO_SHOW,     /* updates the counters in sysfs */
+	PROTO_SHOW,     /* updates the counters in sysfs, and hw_counters of a port */
 	PROTO_UNMAPPED, /* mappings of the process have changed; only after a reply with `watch` */
 	PROTO_REPORT,   /* what a library refused, for the trace */
 	PROTO_LINK,     /* -> 1: the network interface is up, 0: it is down; sets it first, if requested */
@@ -90,6 +90,10 @@ struct proto_req {
 		struct {
 			uint64_t addr, len; /* of the text: members of the record in verbs.log */
 		} report;
+		struct {
+			char name[PROTO_NAME_MAX]; /* of the adapter; empty: no hw_counters */
+			uint32_t port;
+		} show;
 		struct {
 			char name[PROTO_NAME_MAX];
 			uint32_t set; /* 1: set it to `up` */

@@ -175,6 +175,7 @@ static void datagrams_are_lost(struct link *l, int end)
 
 void run_port(struct link *l)
 {
+	link_count_now(l, 0);
 	for (int end = 0; end < 2; end++) {
 		goes_on(l, end);
 		gives_up(l, end);

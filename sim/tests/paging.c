@@ -252,6 +252,8 @@ int main(void)
 	if (CU_initialize_registry())
 		return 1;
 	link_open(&l, PAGE);
+	for (int end = 0; end < 2; end++)
+		link_count_now(&l, end);
 	s = CU_add_suite("paging", NULL, NULL);
 	CU_add_test(s, "pages come and go", come_and_go);
 	CU_add_test(s, "nothing there", nothing_there);

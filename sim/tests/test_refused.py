@@ -101,7 +101,7 @@ def congested(family):
 def test_files(family, known):
     """The folders have the declared files, no others."""
     for end in known[1]:
-        assert set(end) == set(COUNTERS[family])
+        assert set(end) == {*COUNTERS[family], "hw_counters/lifespan"}
 
 
 def test_each_moves(family, known, lossy, congested):
@@ -223,3 +223,12 @@ def test_stat(known):
     _, _, events, rows = known
     counts = Counter((e["reason"], e.get("nak")) for e in events if e["hca"][-1] == "1")
     assert {(row["reason"], row["nak"]): row["count"] for row in rows} == counts
+
+
+@pytest.mark.parametrize("name", PREFIX)
+def test_lifespan(name):
+    """hw_counters/lifespan is a file that a program reads and writes; nonsense does not stay there."""
+    file = f"/sys/class/infiniband/{PREFIX[name]}0/ports/1/hw_counters/lifespan"
+    script = f"cat {file}; for n in 500 20000 x 0; do echo $n > {file}; cat {file}; done"
+    result = Machine(options=["--device", name]).run("sh", "-c", script)
+    assert result.output.split() == ["10", "500", "500", "500", "0"], result.output

@@ -15,8 +15,12 @@
 
 #include "kernel/rdma_cm/ucma.h"
 
-#define PATH_SIZE 512
-#define PCI_SLOT0 3 /* slot of the first adapter: 0 to 2 are chipset, display and disk of most machines */
+#define PATH_SIZE    512
+#define HW_COUNTERS  "hw_counters"
+#define LIFESPAN     HW_COUNTERS "/lifespan"
+#define LIFESPAN_MAX 10000 /* ms */
+#define PS_PER_MS    1000000000ull
+#define PCI_SLOT0    3 /* slot of the first adapter: 0 to 2 are chipset, display and disk of most machines */
 
 struct tree { /* the tree being written; nothing more is written after the first error */
 	struct kernel *k;
@@ -264,17 +268,83 @@ static void port_state(struct tree *t, const struct kdev *d, unsigned int port, 
 	attr(t, dir, "phys_state", "%u: %s", p->phys_state, p->phys_state == 5 ? "LinkUp" : "Disabled");
 }
 
-/* Counters of the port that differ from `old`, or all. */
-static void port_counters(struct tree *t, const struct kdev *d, unsigned int port, const char *dir,
-			  const struct hca_counters *old)
+static bool is_hw(const struct drv_counter *c)
 {
-	const struct hca_counters *now = &d->shown[port - 1];
+	return !strncmp(c->file, HW_COUNTERS "/", sizeof(HW_COUNTERS));
+}
 
+/* Counters of the port in one of its two folders that differ from `old`, or all. */
+static void port_counters(struct tree *t, const struct kdev *d, const char *dir, bool hw,
+			  const struct hca_counters *now, const struct hca_counters *old)
+{
 	for (const struct drv_counter *c = kdev_ops(d)->counters; c && c->file; c++) {
 		const bool moves = c->counter < HCASIM_NUM_COUNTERS;
 
-		if (!old || (moves && now->of[c->counter] != old->of[c->counter]))
+		if (is_hw(c) == hw && (!old || (moves && now->of[c->counter] != old->of[c->counter])))
 			attr(t, dir, c->file, "%lu", moves ? now->of[c->counter] / c->unit : 0);
+	}
+}
+
+static bool has_hw(const struct kdev *d)
+{
+	for (const struct drv_counter *c = kdev_ops(d)->counters; c && c->file; c++)
+		if (is_hw(c))
+			return true;
+	return false;
+}
+
+/* An integer as kstrtoint() takes it. */
+static bool parse(const char *text, long *value)
+{
+	char *end;
+
+	if (!(*text == '-' || *text == '+' || (*text >= '0' && *text <= '9')))
+		return false;
+	*value = strtol(text, &end, 10);
+	return end != text && (!*end || !strcmp(end, "\n"));
+}
+
+/*
+ * Takes what a program has written to the file `lifespan`. What Linux refuses with EINVAL is replaced by the old value
+ * here; an empty file is about to be written.
+ */
+static void take_lifespan(struct tree *t, const char *dir, struct khw *hw)
+{
+	char path[PATH_SIZE], text[32];
+	long value = -1;
+	FILE *f;
+	size_t n;
+
+	full_path(t, path, dir, LIFESPAN);
+	f = t->error ? NULL : fopen(path, "r");
+	if (!f)
+		return;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	if (!n)
+		return;
+	if (parse(text, &value) && value >= 0 && value <= LIFESPAN_MAX)
+		hw->lifespan = (uint32_t)value;
+	else
+		attr(t, dir, LIFESPAN, "%u", hw->lifespan);
+}
+
+/* Once in a lifespan, of which a new one begins when a program reads them. */
+static void update_hw(struct tree *t, struct kdev *d, unsigned int port, const char *dir, bool read)
+{
+	const hca_ps now = d->k->cfg.now(d->k->cfg.now_arg);
+	struct khw *hw = &d->hw[port - 1];
+	const struct hca_counters old = hw->shown;
+
+	take_lifespan(t, dir, hw);
+	if (hw->seen && now - hw->at <= hw->lifespan * PS_PER_MS)
+		return;
+	kdev_ops(d)->query_counters(&d->drv, (uint8_t)port, &hw->shown);
+	port_counters(t, d, dir, true, &hw->shown, &old);
+	if (read) {
+		hw->seen = true;
+		hw->at = now;
 	}
 }
 
@@ -321,7 +391,10 @@ static void port_attrs(struct tree *t, const struct kdev *d, unsigned int port, 
 	attr(t, dir, "sm_sl", "%u", p->sm_sl);
 	attr(t, dir, "cap_mask", "0x%08x", p->port_cap_flags);
 	gid_attrs(t, d, port, dir);
-	port_counters(t, d, port, dir, NULL);
+	port_counters(t, d, dir, false, &d->shown[port - 1], NULL);
+	port_counters(t, d, dir, true, &d->hw[port - 1].shown, NULL);
+	if (has_hw(d))
+		attr(t, dir, LIFESPAN, "%u", d->hw[port - 1].lifespan);
 }
 
 static void guid_attr(struct tree *t, const char *dir, const char *name, uint64_t guid)
@@ -417,6 +490,23 @@ int sysfs_create(struct kernel *k, char *err, size_t err_size)
 	return t.error;
 }
 
+static void port_dir(const struct kdev *d, unsigned int port, char *dir, size_t size)
+{
+	char pci[64];
+
+	pci_dir(d, pci, sizeof(pci));
+	snprintf(dir, size, "%s/infiniband/%s/ports/%u", pci, d->drv.cfg->name, port);
+}
+
+void sysfs_show_hw(struct kdev *d, uint8_t port)
+{
+	struct tree t = {.k = d->k};
+	char dir[PATH_SIZE / 2];
+
+	port_dir(d, port, dir, sizeof(dir));
+	update_hw(&t, d, port, dir, true);
+}
+
 void sysfs_update(struct kdev *d, bool port_changed)
 {
 	struct tree t = {.k = d->k};
@@ -429,8 +519,9 @@ void sysfs_update(struct kdev *d, bool port_changed)
 		const struct hca_counters old = d->shown[p - 1];
 
 		kdev_ops(d)->query_counters(&d->drv, (uint8_t)p, &d->shown[p - 1]);
-		snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/%u", pci, d->drv.cfg->name, p);
-		port_counters(&t, d, p, dir, &old);
+		port_dir(d, p, dir, sizeof(dir));
+		port_counters(&t, d, dir, false, &d->shown[p - 1], &old);
+		update_hw(&t, d, p, dir, false);
 		if (!port_changed)
 			continue;
 		port_state(&t, d, p, dir);

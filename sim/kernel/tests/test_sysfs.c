@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "core/base/base.h"
+#include "bench.h"
 #include "devices/family.h"
 #include "harness.h"
 
@@ -71,6 +73,68 @@ static void ports(void)
 	is("class/infiniband/hcasim0/ports/2/state", "(no such file)");
 }
 
+#define HW "class/infiniband/hcasim1/ports/1/hw_counters/"
+
+static void store(const char *value)
+{
+	char full[512];
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s/" HW "lifespan", w.root);
+	f = fopen(full, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_TRUE(fputs(value, f) >= 0);
+	fclose(f);
+}
+
+/* One more RNR NAK, `ms` after the one before; then a program reads the file. */
+static void one_more(unsigned int ms, const char *want)
+{
+	bench_pass(ms);
+	hca_count(w.k->cfg.hca[1], 1, HCASIM_COUNTER_RNR_NAK_SENT);
+	kernel_show_counters(w.k, "hcasim1", 1);
+	is(HW "rnr_nak_sent", want);
+}
+
+/* As in Linux 6.1: hw_counters are read from the device at most once in a lifespan, counters always. */
+static void lifespan(void)
+{
+	is(HW "lifespan", "10\n");
+	one_more(0, "1\n");
+	one_more(10, "1\n"); /* the same 10 ms */
+	kernel_show_counters(w.k, "hcasim0", 1);
+	is(HW "rnr_nak_sent", "1\n");
+	one_more(1, "3\n");
+	store("0\n");
+	one_more(1, "4\n");
+	one_more(1, "5\n");
+	is(HW "lifespan", "0\n");
+	store("10000");
+	one_more(9999, "5\n");
+	one_more(2, "7\n");
+}
+
+/* Linux answers EINVAL, which a plain file cannot: the old value is there again. */
+static void lifespan_refused(void)
+{
+	static const char *const bad[] = {"-1\n", "10001\n", "abc\n", "1x\n", "99999999999999999999\n",
+					  " 5\n"};
+
+	store("7\n");
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		kernel_show_counters(w.k, "", 0);
+		store(bad[i]);
+		kernel_show_counters(w.k, "", 0);
+		is(HW "lifespan", "7\n");
+	}
+	store(""); /* about to be written */
+	kernel_show_counters(w.k, "", 0);
+	is(HW "lifespan", "");
+	store("+20");
+	one_more(20, "7\n");
+	one_more(1, "9\n");
+}
+
 static void network(void)
 {
 	is("class/infiniband/hcasim1/device/net/ens4/address", "02:00:00:00:10:01\n");
@@ -106,6 +170,8 @@ void add_sysfs_suite(void)
 
 	CU_add_test(s, "device attributes", attributes);
 	CU_add_test(s, "ports, GIDs, P_Keys", ports);
+	CU_add_test(s, "lifespan of counters", lifespan);
+	CU_add_test(s, "refused lifespans", lifespan_refused);
 	CU_add_test(s, "network interfaces", network);
 	CU_add_test(s, "folder that cannot be written", bad_folder);
 }

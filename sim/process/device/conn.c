@@ -398,7 +398,8 @@ static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
 	case PROTO_SYNC:
 		return do_sync(c, req);
 	case PROTO_SHOW:
-		kernel_show_counters(c->server->kernel);
+		req->show.name[sizeof(req->show.name) - 1] = '\0';
+		kernel_show_counters(c->server->kernel, req->show.name, req->show.port);
 		return 0;
 	case PROTO_UNMAPPED:
 		kernel_unmapped(c->server->kernel, &c->mm->task, req->unmapped.addr, req->unmapped.len);

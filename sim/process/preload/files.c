@@ -148,14 +148,30 @@ int file_stat(const char *name, dev_t *rdev)
 	return 0;
 }
 
+/* .../infiniband/NAME/ports/PORT/hw_counters/... */
+static void find_port(const char *path, struct proto_req *req)
+{
+	static const char class[] = "/infiniband/", ports[] = "/ports/";
+	const char *name = strstr(path, class), *port = strstr(path, ports);
+	size_t len = name && port ? (size_t)(port - name) - (sizeof(class) - 1) : PROTO_NAME_MAX;
+
+	if (len >= PROTO_NAME_MAX)
+		return;
+	memcpy(req->show.name, name + sizeof(class) - 1, len);
+	req->show.port = (uint32_t)strtoul(port + sizeof(ports) - 1, NULL, 10);
+}
+
 void file_show(const struct path *p)
 {
 	struct proto_req req = {.op = PROTO_SHOW};
 	struct proto_reply reply;
 	int fds[PROTO_MAX_FDS];
 
-	if (p->kind == PATH_TREE && (strstr(p->real, "/counters") || strstr(p->real, "/hw_counters")))
-		client_call(&req, &reply, fds);
+	if (p->kind != PATH_TREE || !(strstr(p->real, "/counters") || strstr(p->real, "/hw_counters")))
+		return;
+	if (strstr(p->real, "/hw_counters"))
+		find_port(p->real, &req);
+	client_call(&req, &reply, fds);
 }
 
 PRELOAD_API int ioctl(int fd, unsigned long request, ...)
