@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 from . import exits, machine_folder, versions
 from .errors import RunError, naming
@@ -247,6 +248,46 @@ def applications(folder):
     return found
 
 
+def device_files():
+    """Inodes of the sockets that applications hold as open device files: those with an address of ours."""
+    with open("/proc/net/unix") as file:
+        return {line.split()[6] for line in file if " @hcasim:" in line}
+
+
+def uses(pid, sockets):
+    """Whether the process holds one of these sockets."""
+    try:
+        links = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        return False
+    return any(link.startswith("socket:[") and link[8:-1] in sockets for link in links)
+
+
+def end_users(folder):
+    """The command has ended, and the machine ends: so do processes that still use an adapter, as at any shutdown. A
+    program that polls would never learn of it."""
+    sockets = device_files()
+    pids = [pid for pid in applications(folder) if uses(pid, sockets)]
+    files = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            files.append(os.pidfd_open(pid))
+    if not files:
+        return
+    say(
+        f"the command has ended: terminating processes that still use an adapter: {', '.join(map(str, pids))}"
+    )
+    end = time.monotonic() + END
+    for file in files:
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(file, signal.SIGTERM)
+    for file in files:
+        if not readable([file], max(0.0, end - time.monotonic())):
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(file, signal.SIGKILL)
+        os.close(file)
+
+
 def signal_all(folder, number):
     for pid in applications(folder):
         try:
@@ -360,6 +401,7 @@ def start_and_run(build, options, command):
     try:
         machine.wait_ready()
         status = run_on(build, machine.folder, machine, options, command)
+        end_users(machine.folder)
     except BaseException:
         machine.end()
         raise

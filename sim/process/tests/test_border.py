@@ -135,6 +135,36 @@ def test_signals_reach_the_command(number):
     assert process.returncode == 128 + number
 
 
+def ended(pid):
+    """It has ended, whether its new parent has waited for it or not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("ignores", ["", "trap '' TERM;"], ids=["ends", "ignores"])
+@pytest.mark.parametrize("then", ["wait", "exit 3"])
+def test_programs_in_the_background_end_with_the_machine(then, ignores):
+    """The shell does not pass a signal on. A program that polls would never learn that the adapter has gone."""
+    background = f'({ignores} exec "$0" hold) & holder=$!; sleep 300 > /dev/null 2>&1 &'
+    script = f"{background} read go; echo $holder $!; {then}"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([HCASIM, "run", "--", "/bin/sh", "-c", script, CLIENT], **pipes)
+    assert process.stdout.readline() == "open\n"
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    holder, bystander = map(int, process.stdout.readline().split())
+    if then == "wait":
+        process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate()
+    assert process.returncode == (128 + signal.SIGTERM if then == "wait" else 3)
+    assert ended(holder) and f": {holder}\n" in errors
+    assert not ended(bystander)  # it uses no adapter
+    os.kill(bystander, signal.SIGKILL)
+
+
 # Says who sent each SIGINT: the kernel, for a key, or a process. Ends with SIGQUIT.
 SENDERS = """
 import signal
