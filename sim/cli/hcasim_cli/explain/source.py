@@ -83,7 +83,7 @@ def resolve(module, offsets):
     chains = [block.splitlines()[1:] for block in ("\n" + text).split("\n0x")[1:]]
     result = {}
     for offset, lines in zip(offsets, chains):
-        steps = [(f, p.split(" (discr")[0]) for f, p in zip(lines[::2], lines[1::2])]
+        steps = [(f, os.path.normpath(p.split(" (discr")[0])) for f, p in zip(lines[::2], lines[1::2])]
         result[offset] = (address[offset], steps)
     return {offset: result.get(offset, (address[offset], [])) for offset in offsets}
 
