@@ -75,7 +75,7 @@ NUMBERS = re.compile(r"0x[0-9a-f]+")  # addresses, keys, numbers of queues: they
 
 
 def observations(result):
-    """ "CHECK=VALUE" of each check that saw something else than the page says; None: it differs from run to run."""
+    """Each check that saw something else than the page says, as CHECK=VALUE; None: it differs from run to run."""
     if result.observed is None:
         return None
     return sorted({f"{check}={NUMBERS.sub('#', value)}" for check, value, _ in result.observed})

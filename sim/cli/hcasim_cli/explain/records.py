@@ -11,28 +11,11 @@ from ..views.work import covers
 
 STATES = ("RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR")
 TYPES = {2: "RC", 3: "UC", 4: "UD", 8: "RAW_PACKET", 9: "XRC_SEND", 10: "XRC_RECV", 255: "DRIVER"}
+# By bit, as in enum ibv_qp_attr_mask.
 ATTRS = (
-    "STATE",
-    "CUR_STATE",
-    "EN_SQD_ASYNC_NOTIFY",
-    "ACCESS_FLAGS",
-    "PKEY_INDEX",
-    "PORT",
-    "QKEY",
-    "AV",
-    "PATH_MTU",
-)
-ATTRS += (
-    "TIMEOUT",
-    "RETRY_CNT",
-    "RNR_RETRY",
-    "RQ_PSN",
-    "MAX_QP_RD_ATOMIC",
-    "ALT_PATH",
-    "MIN_RNR_TIMER",
-    "SQ_PSN",
-)
-ATTRS += ("MAX_DEST_RD_ATOMIC", "PATH_MIG_STATE", "CAP", "DEST_QPN")
+    "STATE CUR_STATE EN_SQD_ASYNC_NOTIFY ACCESS_FLAGS PKEY_INDEX PORT QKEY AV PATH_MTU TIMEOUT RETRY_CNT RNR_RETRY "
+    "RQ_PSN MAX_QP_RD_ATOMIC ALT_PATH MIN_RNR_TIMER SQ_PSN MAX_DEST_RD_ATOMIC PATH_MIG_STATE CAP DEST_QPN"
+).split()
 # Members of a modify_qp record that an attribute sets.
 MEMBERS = {
     "ACCESS_FLAGS": ["qp_access_flags"],
