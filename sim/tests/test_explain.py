@@ -70,9 +70,9 @@ def test_every_failure_is_explained(refused):
 def test_posting_call(refused):
     """Functions, the innermost first, with lines where there is -g; on mlx5, rxe and native alike."""
     found = next(p for p in refused[1] if p["rule"] == "RNR_RETRY_EXC_ERR")
-    place = f"called by fails() at {HERE}/refused.c:{line_of('pair_post(')}, process"
+    place = rf"called by fails\(\) at \S*/sim/tests/refused\.c:{line_of('pair_post(')}, process"
     assert "link_post() at hcasim-refused+0x" in found["posted_by"]  # built without -g
-    assert place in found["posted_by"]
+    assert re.search(place, found["posted_by"])  # ccache may keep the folder of another work tree
 
 
 def test_packets_are_named(refused):
