@@ -225,6 +225,18 @@ def test_a_known_difference_and_a_skipped_cell_give_their_reasons(browser, whole
     assert "the DUT file denies XRC" in open_cell(browser, other)
 
 
+def test_known_differences_are_counted_by_cause(browser, whole, tmp_path):
+    other = "wr/send/xrc_send/sge/xrc_srqn/signaled"
+    data = change(whole, CELL, outcome="known", reason="D1: a.c:1: the firmware is old", faults=["late"])
+    data = change(data, other, outcome="known", reason="D1: as above", faults=[])
+    report.write_html([data], tmp_path / "report.html")
+    browser.open(tmp_path / "report.html")
+    rows = "[...document.querySelectorAll('.causes tbody tr')].map((e) => [...e.cells].map((c) => c.textContent))"
+    assert browser.run(rows) == [["2", "1", "D1: a.c:1: the firmware is old"]]
+    verdict = browser.run("document.querySelector('.verdict').textContent")
+    assert "2 differ as the DUT file says, 1 of them ended early" in verdict
+
+
 def luminance(colour):
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hcasim_conform.model.cells import APIS, LEVELS, TITLES, TYPES
-from hcasim_conform.report.results import OUTCOMES, Strings
+from hcasim_conform.report.results import OUTCOMES, Strings, causes
 from hcasim_conform.model.tables import Tables
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -25,8 +25,8 @@ ABSENT = "."  # a cell that is not in the run
 WORDS = {
     "pass": ("✓", "pass", "does what the page says"),
     "fail": ("✗", "fail", "does something else, or nothing"),
-    "known": ("≈", "known", "fails, and the DUT file says why"),
-    "unexpected": ("!", "unexpected", "passes, though the DUT file says that it fails"),
+    "known": ("≈", "known", "differs, and the DUT file says why"),
+    "unexpected": ("!", "unexpected", "passes, though the DUT file says that it differs"),
     "skipped": ("–", "skipped", "not run: the DUT file denies what it needs"),
 }
 
@@ -158,7 +158,8 @@ def about(runs):
     """The page's data about each run, without its cells."""
     keys = "dut command versions mode seed repeat expression shard started seconds counts summary faults findings"
     return [
-        {"name": name, **{key: run[key] for key in keys.split()}} for name, run in zip(names_of(runs), runs)
+        {"name": name, "causes": causes(run["cells"]), **{key: run[key] for key in keys.split()}}
+        for name, run in zip(names_of(runs), runs)
     ]
 
 

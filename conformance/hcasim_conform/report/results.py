@@ -86,6 +86,24 @@ def ended_early(row):
     return row["outcome"] == "known" and bool(row["faults"])
 
 
+def causes(rows):
+    """The known differences by cause, the most frequent first: cells, how many of them ended early, and the reason.
+
+    The cause is the name before the colon of the reason, as "D1"; the reason is the first one that has it.
+    """
+    found = {}
+    for row in rows:
+        if row["outcome"] != "known":
+            continue
+        name = row["reason"].split(":")[0]
+        cause = found.setdefault(name, {"cells": 0, "early": 0, "reason": row["reason"]})
+        cause["cells"] += 1
+        cause["early"] += ended_early(row)
+        if "as above" in cause["reason"]:
+            cause["reason"] = row["reason"]
+    return sorted(found.values(), key=lambda cause: -cause["cells"])
+
+
 def summarize(rows):
     """Numbers of cells by outcome, in total and for each level, and of those that a known difference ended."""
     levels = {level: dict.fromkeys(("cells", *OUTCOMES), 0) for level in LEVELS}

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The progress display of a run, and the summary at its end."""
 import time
-from collections import Counter
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -9,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hcasim_conform.model.cells import APIS, TITLES, TYPES
-from hcasim_conform.report.results import STOPPED, ended_early
+from hcasim_conform.report.results import STOPPED, causes
 
 STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta", "skipped": "dim"}
 WORST_FIRST = ("fail", "unexpected", "known", "pass", "skipped")
@@ -111,26 +110,10 @@ def _levels(data):
             yield f"{TITLES.get(level, level)}: {counts['pass']} of {counts['cells'] - counts['skipped']} pass"
 
 
-def _causes(cells):
-    """(cause, cells, how many of them ended early) of the known differences, the most frequent first.
-
-    The cause is the name before the colon of the reason, as "D1", with the first reason that has it.
-    """
-    names, ended, reasons = Counter(), Counter(), {}
-    for row in cells:
-        if row["outcome"] == "known":
-            name = row["reason"].split(":")[0]
-            names[name] += 1
-            ended[name] += ended_early(row)
-            if name not in reasons or "as above" in reasons[name]:
-                reasons[name] = row["reason"]
-    return [(reasons[name], number, ended[name]) for name, number in names.most_common()]
-
-
 def _known(cells):
     yield "cells  ended early  known difference"
-    for reason, number, early in _causes(cells):
-        yield f"{number:5}  {early:11}  {reason}"
+    for cause in causes(cells):
+        yield f"{cause['cells']:5}  {cause['early']:11}  {cause['reason']}"
 
 
 def summarize(data, out, console=None, quiet=False):
