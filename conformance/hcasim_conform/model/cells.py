@@ -149,7 +149,7 @@ class Posted:
             return f"creation of the QP fails{' with ' + e.create_errno if e.create_errno else ''}"
         around = "".join(self._around())
         if self.abort:
-            return "nothing is executed; a following SEND works"
+            return "behind a SEND: nothing is executed; a following SEND works"
         refused = "the posting is refused, " + (
             f"bad_wr names work request {e.bad_wr}, only those before it are executed"
             if e.bad_wr

@@ -3,6 +3,7 @@
 
 #include "execute/collect.h"
 #include "execute/execution.h"
+#include "judge/watchdog.h"
 #include "post/threads.h"
 #include "execute/window.h"
 
@@ -11,8 +12,9 @@ struct plans {
 	struct plan own[CELL_MAX_WR], before[CELL_MAX_WR], behind[CELL_MAX_WR], rival[CELL_MAX_WR];
 };
 
-/* A plain signalled SEND after everything that the cell posted: shows that the QP still works. */
-static void follow_up(struct runner *r, const struct cell *cell, struct result *res)
+/* A plain signalled SEND. `c` expects what has not come yet. */
+static void post_send(struct runner *r, const struct cell *cell, struct execution *c, const char *when,
+		      struct result *res)
 {
 	struct link *l = &r->link;
 	struct cell_wr wr = {
@@ -27,28 +29,42 @@ static void follow_up(struct runner *r, const struct cell *cell, struct result *
 		.wc = IBV_WC_SEND,
 		.recv = IBV_WC_RECV,
 	};
-	struct expect requester = {0}, responder = {0};
 	struct posted posted;
 	struct plan plan;
 	int ret = plan_wr(&plan, l, &wr, CELL_MAX_WR, r->seed);
 
 	if (ret) {
-		fault(&res->verdict, "a following SEND does not fit: %s", errno_name(ret));
+		fault(&res->verdict, "a %s SEND does not fit: %s", when, errno_name(ret));
 		return;
 	}
-	log_call(&res->log, "/* a following SEND */");
+	log_call(&res->log, "/* a %s SEND */", when);
 	if (l->api == API_WR && l->ask & IBV_QP_EX_WITH_SEND && !cell->follow_post)
 		posted = post_wr(l, &plan, 1, false, &res->log);
 	else
 		posted = post_list(l, &plan, 1, &res->log);
 	if (posted.rc) {
-		fault(&res->verdict, "the QP is not usable afterwards: a SEND was refused with %s",
+		fault(&res->verdict, "the QP is not usable: a %s SEND was refused with %s", when,
 		      errno_name(posted.rc));
 		return;
 	}
-	seen(res, "then a SEND: ");
-	plan_execute(&plan, l, &requester, &responder);
-	collect(l, &requester, &responder, res);
+	seen(res, "a %s SEND: ", when);
+	execute(c, &plan, 1);
+	collect(l, &c->requester, &c->responder, res);
+}
+
+/* After everything that the cell posted: shows that the QP still works. */
+static void follow_up(struct runner *r, const struct cell *cell, struct execution *c, struct result *res)
+{
+	post_send(r, cell, c, "following", res);
+}
+
+/* Before a region that is aborted: what a queue remembers of its last request is that of this one, in each run. */
+static void warm_up(struct runner *r, const struct cell *cell, struct result *res)
+{
+	struct execution execution = {.link = &r->link};
+
+	if (cell->abort)
+		post_send(r, cell, &execution, "preceding", res);
 }
 
 static int arm(struct link *l, const struct cell *cell, struct log *log)
@@ -109,40 +125,25 @@ static void post_other(struct runner *r, const struct cell_batch *batch, struct 
 		execute(execution, plans, batch->num_wr);
 }
 
-/* What the DUT file says of the request that the cell tests: the status with which it completes, or that it is lost. */
-static void execute_excused(const struct cell *cell, const char *fate, struct plan *plans,
-			    struct execution *execution, struct result *res)
+static bool is_lost(const struct verdict *v)
 {
-	unsigned int at = cell->api == API_POST && cell->post == POST_REFUSED ? (unsigned int)cell->bad_wr
-									      : cell->index;
-	struct cell as_posted = *cell;
-	long status = IBV_WC_SUCCESS;
+	const char *fate = excuse(v, "post.status");
 
-	observe(&res->verdict, "post.status", fate, "the request that the cell tests: %s", fate);
-	if (!strcmp(fate, "LOST")) {
-		execute(execution, plans, at);
-		execute(execution, plans + at + 1, cell->num_wr - at - 1);
-		return;
-	}
-	name_value(status_names, fate, &status);
-	as_posted.index = at;
-	as_posted.post = POST_ERROR;
-	as_posted.status = status;
-	execute_cell(execution, &as_posted, plans, cell->num_wr);
+	return fate && !strcmp(fate, "LOST");
 }
 
 /* Those of the cell's requests that the device must execute; returns how many. */
 static unsigned int execute_own(const struct cell *cell, const struct posted *posted, struct plan *plans,
 				struct execution *execution, struct result *res)
 {
-	const char *fate = excuse(&res->verdict, "post.status");
 	unsigned int num = accepted(cell, posted);
 
-	if (fate && !posted->rc && !cell->abort)
-		execute_excused(cell, fate, plans, execution, res);
-	else
+	if (posted->rc || cell->abort || !posting_is_excused(&res->verdict)) {
 		execute_cell(execution, cell, plans, num);
-	return num;
+		return num;
+	}
+	execute_excused(execution, cell, plans, &res->verdict);
+	return is_lost(&res->verdict) ? 0 : num;
 }
 
 /* Posts the cell and, in a second thread, its rival. Returns how many of the cell's requests the device must execute. */
@@ -185,23 +186,43 @@ static unsigned int post_own(struct runner *r, const struct cell *cell, struct p
 	return execute_own(cell, &posted, plans->own, execution, res);
 }
 
-/* Judges event, following SEND and window, if no request has completed in error. */
-static void judge_afterwards(struct runner *r, const struct cell *cell, unsigned int done, struct result *res)
+/* Long enough for a request that starts. On a device of which it is known that none does, nothing depends on it. */
+#define START_MS 20
+
+/* Where the DUT file says that the doorbell of the cell's posting is lost: nothing may come before the next one. */
+static void judge_start(struct link *l, struct result *res)
+{
+	struct watchdog w = watchdog(START_MS);
+	struct ibv_wc wc;
+	bool came;
+
+	do
+		came = collect_poll(l, l->cq, &wc) || collect_poll(l, l->peer_cq, &wc);
+	while (!came && !watchdog_expired(&w));
+	observe(&res->verdict, "post.start", came ? "at once" : "next posting", "what was accepted starts %s",
+		came ? "at once" : "with the next posting");
+	seen(res, "nothing starts before the next posting; ");
+}
+
+/* Judges event, following SEND and window, if no request has completed in error. `c` expects what has not come yet. */
+static void judge_afterwards(struct runner *r, const struct cell *cell, unsigned int done,
+			     struct execution *c, struct result *res)
 {
 	struct link *l = &r->link;
+	int event = cell->event == 1 && is_lost(&res->verdict) ? 0 : cell->event;
 
-	if (cell->event == 1 && !res->verdict.num) {
+	if (event == 1 && !res->verdict.num) {
 		bool came = collect_event(l, true);
 
 		seen(res, came ? "a solicited event; " : "no solicited event; ");
 		judge_event(&res->verdict, 1, came);
 	}
 	if (!res->verdict.num)
-		follow_up(r, cell, res);
-	if (cell->event == 0 && !res->verdict.num)
+		follow_up(r, cell, c, res);
+	if (event == 0 && !res->verdict.num)
 		judge_event(&res->verdict, 0, collect_event(l, false));
 	collect_extra(l, res);
-	if (!res->verdict.num)
+	if (!res->verdict.num && !c->broken)
 		probe_window(l, done > cell->index, res);
 }
 
@@ -212,22 +233,28 @@ static bool run_posting(struct runner *r, const struct cell *cell, struct plans 
 	struct execution execution = {.link = l};
 	unsigned int first_use = l->next_use, done = 0;
 
+	warm_up(r, cell, res);
 	post_other(r, &cell->before, plans->before, &execution, res);
 	if (!res->verdict.num)
 		done = post_own(r, cell, plans, &execution, res);
 	post_other(r, &cell->behind, plans->behind, &execution, res);
 	if (res->verdict.num)
 		return false;
-	collect(l, &execution.requester, &execution.responder, res);
+	if (excuse(&res->verdict, "post.start")) {
+		judge_start(l, res);
+	} else {
+		collect(l, &execution.requester, &execution.responder, res);
+		execution.requester.num = execution.responder.num = 0;
+	}
 	if (execution.broken)
 		collect_extra(l, res);
 	else
-		judge_afterwards(r, cell, done, res);
+		judge_afterwards(r, cell, done, &execution, res);
 	if (!res->verdict.num)
 		collect_memory(l, first_use, res);
 	/* whether the window is still bound, and what is in the queue, depends on the cell */
 	return !res->verdict.num && !execution.broken && !(l->needs & NEED_WINDOW) &&
-	       !excuse(&res->verdict, "post.status");
+	       !posting_is_excused(&res->verdict);
 }
 
 /* Numbers of requests by posting: the cell's come first, then that of follow_up(). */
@@ -289,7 +316,7 @@ static bool set_up(struct runner *r, const struct cell *cell, struct result *res
 {
 	int ret;
 
-	if (link_fits(&r->link, cell) && cell->create == CREATE_OK && !excuse(&res->verdict, "post.status")) {
+	if (link_fits(&r->link, cell) && cell->create == CREATE_OK && !posting_is_excused(&res->verdict)) {
 		link_log(&r->link, &res->log); /* the link of the previous cell is used */
 		return true;
 	}

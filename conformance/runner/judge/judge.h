@@ -32,13 +32,14 @@ struct verdict {
 /* True: the DUT file excuses this observation, so that the cell goes on. */
 bool observe(struct verdict *v, const char *check, const char *value, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* As observe(). The sentence is the check: its words are the name, what it prints is the value. */
+/* As observe(). The sentence is the check: its words are the name, what it prints is the value, else "yes". */
 bool fault(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The value that a check of this cell may have, or NULL. */
 const char *excuse(const struct verdict *v, const char *check);
 
 struct wc_expect {
 	uint64_t wr_id;
+	bool foreign; /* of no request that was built: any wr_id */
 	enum ibv_wc_status status;
 	enum ibv_wc_opcode opcode;
 	uint32_t qp_num;

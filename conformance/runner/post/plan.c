@@ -283,3 +283,18 @@ void plan_fail(struct plan *p, struct link *l, enum ibv_wc_status status, struct
 							     .opcode = p->wr->wc < 0 ? 0 : p->wr->wc,
 							     .qp_num = l->qp->qp_num};
 }
+
+void plan_extra(struct link *l, enum ibv_wc_status status, struct expect *requester)
+{
+	requester->wc[requester->num++] =
+		(struct wc_expect){.foreign = true, .status = status, .qp_num = l->qp->qp_num};
+}
+
+void plan_shorten(struct plan *p, uint32_t len)
+{
+	p->total = len;
+	for (unsigned int i = 0; i < p->num_sge; i++) {
+		p->sge[i].length = p->sge[i].length < len ? p->sge[i].length : len;
+		len -= p->sge[i].length;
+	}
+}

@@ -59,6 +59,10 @@ void plan_execute(struct plan *p, struct link *l, struct expect *requester, stru
 void plan_complete(struct plan *p, struct link *l, struct expect *requester);
 /* The work request completes in error. */
 void plan_fail(struct plan *p, struct link *l, enum ibv_wc_status status, struct expect *requester);
+/* A request that nobody built completes in error. */
+void plan_extra(struct link *l, enum ibv_wc_status status, struct expect *requester);
+/* Only the first bytes of the payload are sent. */
+void plan_shorten(struct plan *p, uint32_t len);
 bool plan_is_inline(const struct plan *p);
 
 #endif

@@ -250,6 +250,24 @@ static void test_observations(void)
 	expect_observation(&v, 2, "responder.wc.qp_num", "another");
 	expect_observation(&v, 3, "qp-0x-of-were-sent-", "17,half,50,and no more");
 	CU_ASSERT_EQUAL(v.num, 6);
+	fault(&v, "it was taken");
+	expect_observation(&v, 4, "it-was-taken", "yes");
+}
+
+/* A completion of a request that nobody built: only its wr_id is free. */
+static void test_foreign(void)
+{
+	struct wc_expect foreign = {.foreign = true, .status = IBV_WC_LOC_QP_OP_ERR, .qp_num = want.qp_num};
+	struct verdict v = {0};
+	struct ibv_wc wc = right();
+
+	wc.wr_id = ~wc.wr_id;
+	wc.status = IBV_WC_LOC_QP_OP_ERR;
+	judge_wc(&v, "requester", &foreign, &wc);
+	CU_ASSERT_EQUAL(v.num, 0);
+	wc.status = IBV_WC_WR_FLUSH_ERR;
+	judge_wc(&v, "requester", &foreign, &wc);
+	CU_ASSERT_EQUAL(v.num, 1);
 }
 
 /* What is excused is no fault, with exactly this value. */
@@ -287,6 +305,7 @@ CU_TestInfo judge_tests[] = {
 	{"events", test_event},
 	{"many faults", test_many_faults},
 	{"names and values of observations", test_observations},
+	{"a completion of no request", test_foreign},
 	{"excused observations", test_excused},
 	CU_TEST_INFO_NULL,
 };

@@ -13,7 +13,8 @@ typedef void (*spoil_fn)(struct kit *k, struct ibv_send_wr *wr);
 struct failure {
 	struct plan plans[CELL_MAX_WR];
 	struct ibv_send_wr wr[CELL_MAX_WR];
-	unsigned int bad; /* index of the request that fails */
+	unsigned int bad;     /* index of the request that fails */
+	unsigned int refused; /* the first requests, which were not taken */
 	bool own_recv;
 	bool early; /* the fault can be detected at posting: refusal is allowed, too */
 };
@@ -38,7 +39,7 @@ static int post_own_recv(struct link *l, uint64_t wr_id)
 static void expect_flush(struct kit *k, struct failure *f, bool recv_flushed)
 {
 	struct link *l = k->l;
-	unsigned int num = k->cell->num_wr, at = 0;
+	unsigned int num = k->cell->num_wr, at = f->refused;
 	struct wc_expect want = {.qp_num = l->qp->qp_num};
 	struct ibv_wc wc;
 
@@ -302,6 +303,7 @@ static void flush_unready(struct kit *k)
 	ret = kit_post(k, k->l->qp, k->l->peer, f.wr, &bad);
 	KIT_CHECK(k, !ret, "posting in the error state was refused with %s at request %d", errno_name(ret),
 		  bad);
+	f.refused = ret ? k->cell->num_wr : 0;
 	if (KIT_GOOD(k))
 		expect_flush(k, &f, f.own_recv);
 	kit_expect_none(k, k->l, k->l->cq);
