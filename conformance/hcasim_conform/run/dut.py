@@ -49,6 +49,11 @@ class Difference:
             return "known"
         return "known" if all(self.race.search(fault) for fault in result.faults) else "fail"
 
+    @property
+    def cause(self):
+        """The name before the colon of the reason, as "D1"."""
+        return self.reason.split(":")[0]
+
     def holds_in(self, release):
         """Whether a release of rdma-core has it; a device whose file names none has all of them."""
         return release is None or any(fnmatchcase(release, pattern) for pattern in self.releases)
