@@ -84,6 +84,21 @@ def test_an_edit_that_does_not_fit_names_the_fault(edit, words, tree):
         providers.planted(fault(edit), tree)
 
 
+@pytest.mark.parametrize(
+    "file, place",
+    [
+        ("providers/rxe/rxe.c", "rxe.c"),
+        ("providers/rxe/rxe_queue.h", "rxe_queue.h"),
+        ("libibverbs/cmd.c", "cmd.c"),
+        ("libibverbs/verbs.h", "include/infiniband/verbs.h"),
+        ("librdmacm/rdma_verbs.h", "include/rdma/rdma_verbs.h"),
+        ("kernel-headers/rdma/rdma_user_rxe.h", "include/rdma/rdma_user_rxe.h"),
+    ],
+)
+def test_headers_are_where_programs_look_for_them(file, place, tmp_path):
+    assert providers.Provider.place(file, tmp_path) == tmp_path / place
+
+
 @pytest.fixture
 def write(tmp_path):
     def make(**change):

@@ -20,6 +20,8 @@ HERE = Path(__file__).resolve().parents[2]
 FAULTS = HERE / "mutants" / "providers"
 SCHEMA = HERE / "schema" / "providers.schema.json"
 RELEASE = "56.1"  # of rdma-core: the lists quote its source
+# Where a program finds a header of that folder.
+INCLUDES = {"libibverbs": "infiniband", "librdmacm": "rdma", "kernel-headers": ""}
 DEPENDENCIES = ("-MD", "-MT", "-MF")  # of the object that is not rebuilt; the last two take an argument
 
 
@@ -76,13 +78,13 @@ def load(path):
     return faults
 
 
-def fits(source):
-    """Whether a source tree is of the release that the lists are for."""
+def fits(source, release=RELEASE):
+    """Whether a source tree is of this release."""
     try:
         text = (Path(source) / "CMakeLists.txt").read_text(encoding="utf-8")
     except OSError:
         return False
-    return f'set(PACKAGE_VERSION "{RELEASE}")' in text
+    return f'set(PACKAGE_VERSION "{release}")' in text
 
 
 # ---- planting
@@ -128,16 +130,18 @@ def planted(fault, source):
 
 
 class Provider:
-    """A provider of a finished build of rdma-core, which can be built again elsewhere with other sources."""
+    """A provider, or libibverbs or librdmacm, of a finished build of rdma-core: it can be built again elsewhere."""
 
     def __init__(self, name, source, build):
         self.name = name
         self.source = Path(source).resolve()
         self.build = Path(build).resolve()
-        self.folder = f"providers/{name}"
-        plugins = sorted(self.build.glob(f"lib/lib{name}-rdmav*.so"))
+        self.folder = name if name in INCLUDES else f"providers/{name}"
+        plugins = sorted(
+            self.build.glob(f"lib/{name}.so" if name in INCLUDES else f"lib/lib{name}-rdmav*.so")
+        )
         if not plugins:
-            raise ProviderError(f"{self.build}/lib has no provider {name}: build rdma-core first")
+            raise ProviderError(f"{self.build}/lib has no library of {name}: build rdma-core first")
         self.library = plugins[0].resolve()
         self.compile, self.link = self._commands()
 
@@ -169,7 +173,7 @@ class Provider:
         sources = Path(out) / "src"
         sources.mkdir(parents=True)
         for file, text in texts.items():
-            (sources / Path(file).name).write_text(text, encoding="utf-8")
+            self.place(file, sources).write_text(text, encoding="utf-8")
         objects = {}
         for file in self._sources(texts):
             here = sources / Path(file).name
@@ -178,6 +182,17 @@ class Provider:
             old, new = self._compile(fault, file, here)
             objects[old] = str(new)
         return self._libraries(fault, Path(out) / "lib", objects)
+
+    @staticmethod
+    def place(file, sources):
+        """A source next to the others; a header that programs include in a folder of headers."""
+        first, *rest = Path(file).parts
+        if first not in INCLUDES or not file.endswith(".h"):
+            return sources / rest[-1]
+        below = "/".join(rest[:-1]) if first == "kernel-headers" else INCLUDES[first]
+        place = sources / "include" / below / rest[-1]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
 
     def _compile(self, fault, file, here):
         if file not in self.compile:
@@ -191,6 +206,8 @@ class Provider:
         old, new = kept[kept.index("-o") + 1], here.with_suffix(".o")
         kept = [str(new) if word == old else word for word in kept[:-1]]
         # Headers next to the file, but not those that the fault changes, are in the tree.
+        first = next(place for place, word in enumerate(kept) if word.startswith("-"))
+        kept[first:first] = [f"-iquote{here.parent}", f"-I{here.parent}/include"]
         self._run(f"fault {fault.id}", [*kept, here, f"-iquote{self.source}/{self.folder}"])
         return old, new
 
