@@ -29,6 +29,14 @@ CASES = {
         "MUST",
         (),
     ),
+    "strings": (
+        "RC",
+        "strings",
+        "ibv_event_type_str/RETURN-VALUE",
+        "each asynchronous event has a string of its own",
+        "MUST",
+        (),
+    ),
     "busy": (
         "RC",
         "busy",
@@ -219,6 +227,22 @@ CASES = {
         "ibv_create_flow/DESCRIPTION/mask",
         "for each field of Ethernet, IPv4, IPv6, TCP and UDP: a frame with the value of the rule is received, none that differs in a "
         "bit of it",
+        "MUST",
+        (),
+    ),
+    "flow-in-init": (
+        "RAW_PACKET",
+        "flow_in_init",
+        "ibv_modify_qp/DESCRIPTION/qp_state",
+        "a raw QP in INIT with a receive and a flow gets no frame; in RTR it does",
+        "MUST",
+        (),
+    ),
+    "flow-types": (
+        "RAW_PACKET",
+        "flow_types",
+        "ibv_create_flow/ERRORS/EINVAL",
+        "a specification of a type that does not exist is refused with an errno",
         "MUST",
         (),
     ),

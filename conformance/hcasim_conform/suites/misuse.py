@@ -30,6 +30,9 @@ class Misuse(Suite):
             case = self._case(qpt, "arguments", "argument_list", POST)
             needs = (*case.needs, *windows, *(f"operations/{qpt}/{name}" for name in ask))
             yield replace(case, says=says, wrs=case.wrs * 3, ask=ask, needs=needs)
+        says = "of three requests the second is refused, whose inline lengths add up to 8 in 32 bits"
+        case = self._case("RC", "inline-sum", "argument_list", POST)
+        yield replace(case, says=says, wrs=case.wrs * 3, args={"sum": 1}, needs=())
         for qpt, ask in (("RC", ("SEND", "FLUSH", "ATOMIC_WRITE", "BIND_MW")), ("UD", ("SEND", "TSO"))):
             says = "a region is refused as a whole, whatever is wrong with one of its requests"
             case = self._case(qpt, "arguments-wr", "argument_region", FAILURE)

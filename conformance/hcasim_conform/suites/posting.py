@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Suites about posting: order, completions, memory that the caller may reuse, lists with a bad request."""
-from hcasim_conform.suites.base import CONNECTED, RELIABLE, SIGNALED, Case, Suite
+from hcasim_conform.suites.base import CONNECTED, READ, RELIABLE, SIGNALED, Case, Suite
 from hcasim_conform.model.cells import Data, Expect, Wr
 
 ORDER = "ibv_poll_cq/DESCRIPTION/first"
@@ -95,6 +95,23 @@ class Posting(Suite):
                         args={"sig_all": 1, "wr": int(api == "wr")},
                         ask=tuple(dict.fromkeys(["SEND"] + names)),
                     )
+        # A device may answer short requests in the completion entry itself if every request has one.
+        for qpt in RELIABLE:
+            for api in ("post", "wr"):
+                yield Case(
+                    suite="sig_all",
+                    qpt=qpt,
+                    case=f"short-{api}",
+                    scenario="in_order",
+                    says="short READs arrive as long ones do",
+                    expect=Expect(SIG_ALL, also=(self.tables.operation(READ).effect_clause,)),
+                    wrs=tuple(
+                        self.work(READ, qpt, (), Data("sge", "sge", (size,)), sig_all=True)
+                        for size in (1, 32, 33, 64, 65)
+                    ),
+                    args={"sig_all": 1, "wr": int(api == "wr")},
+                    ask=("SEND", READ),
+                )
 
     def _reuse(self):
         inline = Data("inline_list-3", "inline", (40, 1, 59))

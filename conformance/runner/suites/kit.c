@@ -289,3 +289,11 @@ bool kit_gid(const struct end *end, bool v4, int *index, union ibv_gid *gid)
 	}
 	return false;
 }
+
+__attribute__((noinline)) void kit_dirty_stack(void)
+{
+	volatile uint8_t bytes[16384];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = 0xa5;
+}

@@ -59,6 +59,8 @@ void kit_drain_async(struct ibv_context *ctx);
 
 void kit_expect_state(struct kit *k, struct ibv_qp *qp, enum ibv_qp_state state);
 uint64_t kit_now_us(void);
+/* Leaves bytes that are not 0 where the next function has its variables: a library must not depend on them. */
+void kit_dirty_stack(void);
 
 /* A GID of this end for IPv4 or IPv6. Of a peer process only the GID of the DUT file is known. False: there is none. */
 bool kit_gid(const struct end *end, bool v4, int *index, union ibv_gid *gid);

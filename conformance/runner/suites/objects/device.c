@@ -269,9 +269,22 @@ static void clock_values(struct kit *k)
 	MUST_FAIL(k, ibv_query_rt_values_ex(ctx, &odd) > 0 || !odd.comp_mask);
 }
 
+/* Each event has a string of its own. */
+static void strings(struct kit *k)
+{
+	const char *none = ibv_event_type_str(IBV_EVENT_WQ_FATAL + 1000);
+
+	for (int type = IBV_EVENT_CQ_ERR; type <= IBV_EVENT_WQ_FATAL; type++) {
+		const char *text = ibv_event_type_str(type);
+
+		KIT_CHECK(k, text && strcmp(text, none), "event %d has no string", type);
+		for (int other = IBV_EVENT_CQ_ERR; other < type; other++)
+			KIT_CHECK(k, strcmp(text, ibv_event_type_str(other)),
+				  "events %d and %d have the same string", other, type);
+	}
+}
+
 const struct scenario device_scenarios[] = {
-	{"device", device},
-	{"ports", ports},
-	{"clock_values", clock_values},
-	{NULL, NULL},
+	{"strings", strings},           {"device", device}, {"ports", ports},
+	{"clock_values", clock_values}, {NULL, NULL},
 };

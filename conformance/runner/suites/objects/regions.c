@@ -56,6 +56,8 @@ static void registration(struct kit *k)
 	NO_REGION(k, ibv_reg_mr(end->pd, bytes, SIZE, 1 << 19), "with an unknown right");
 	NO_REGION(k, ibv_reg_mr(end->pd, bytes, (size_t)1 << 46, 0), "longer than all memory");
 	NO_REGION(k, ibv_reg_mr(end->pd, bytes, SIZE_MAX, 0), "that ends behind the last address");
+	NO_REGION(k, ibv_reg_mr(end->pd, bytes, SIZE_MAX, IBV_ACCESS_ON_DEMAND | ALL),
+		  "of all addresses that begins at one");
 	NO_REGION(k, ibv_reg_mr(end->pd, NULL, SIZE, 0), "at an address without memory");
 	NO_REGION(k, ibv_reg_dmabuf_mr(end->pd, 0, SIZE, 0, -1, ALL), "of a dma-buf that is none");
 	NO_REGION(k, ibv_reg_dmabuf_mr(end->pd, 0, SIZE, 0, STDERR_FILENO, ALL),

@@ -83,6 +83,15 @@ static void inline_pieces(struct ibv_send_wr *wr, struct pieces *p)
 	wr->send_flags |= IBV_SEND_INLINE;
 }
 
+/* The sum of the lengths is 8 in 32 bits. */
+static void inline_sum(struct ibv_send_wr *wr, struct pieces *p)
+{
+	inline_pieces(wr, p);
+	wr->num_sge = 3;
+	p->sge[0].length = p->sge[1].length = 0x60000000;
+	p->sge[2].length = 0x40000008;
+}
+
 static void no_address(struct ibv_send_wr *wr, struct pieces *p)
 {
 	wr->wr.ud.ah = NULL;
@@ -150,6 +159,7 @@ static const struct list_mistake of_all[] = {
 	{"a negative number of SGEs", sges_negative}, {"a negative number of inline pieces", inline_negative},
 	{"too many inline pieces", inline_pieces},    {NULL, NULL},
 };
+static const struct list_mistake of_sums[] = {{"more than 4 GiB of inline data", inline_sum}, {NULL, NULL}};
 static const struct list_mistake of_connected[] = {
 	{"a bind of nothing", bind_nothing},
 	{"a bind of bytes of no region", bind_no_region},
@@ -198,12 +208,15 @@ static void refuse_lists(struct kit *k, struct pieces *p, const struct list_mist
 
 static void argument_list(struct kit *k)
 {
-	const struct link_opts opts = {.tso_header = HEADER};
+	const bool sum = kit_arg(k, "sum", 0);
+	const struct link_opts opts = {.tso_header = sum ? 0 : HEADER};
 	struct pieces p = {0};
 
 	if (!kit_link(k, API_POST, &opts))
 		return;
-	if (pieces_open(k, &p)) {
+	if (pieces_open(k, &p) && sum) {
+		refuse_lists(k, &p, of_sums);
+	} else if (KIT_GOOD(k)) {
 		refuse_lists(k, &p, of_all);
 		refuse_lists(k, &p, k->l->qpt == IBV_QPT_UD ? of_datagrams : of_connected);
 	}

@@ -437,6 +437,7 @@ static struct ibv_rwq_ind_table *table_of(struct kit *k, struct ibv_wq *wq, uint
 
 	for (size_t i = 0; i < WQ_MOST_ENTRIES; i++)
 		entries[i] = wq;
+	kit_dirty_stack();
 	table = ibv_create_rwq_ind_table(k->r->dut.requester.ctx, &init);
 	if (!table)
 		KIT_FAULT(k, "ibv_create_rwq_ind_table of 2^%u entries failed with %s", log_size,

@@ -298,7 +298,108 @@ static void flow_fields(struct kit *k)
 	close_all(&f);
 }
 
+/* A second receiver that is in INIT: it has a receive and the same flow, and gets no frame before it is in RTR. */
+static void not_yet(struct flows *f, const uint8_t *frame)
+{
+	const struct end *there = &f->k->r->dut.responder;
+	struct ibv_sge sge = {(uintptr_t)f->to + 2048, 256, f->to_mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = 99, .sg_list = &sge, .num_sge = 1}, *bad;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
+	struct ibv_cq *cq = ibv_create_cq(there->ctx, 4, NULL, NULL, 0);
+	struct ibv_qp *second = raw_qp(there, cq, IBV_QPS_INIT), *first = f->receiver;
+	struct ibv_flow *flow = NULL;
+	struct kit *k = f->k;
+	struct ibv_wc wc;
+
+	log_call(&k->res->log, "/* a receive and a flow of a QP in INIT */");
+	f->receiver = second;
+	if (second)
+		flow = steer(f, &fields[0], frame);
+	f->receiver = first;
+	if (!flow || ibv_post_recv(second, &wr, &bad))
+		KIT_FAULT(k, "a raw QP in INIT refused a flow or a receive");
+	else if (send(f, &fields[0], frame) && kit_wait(k, &f->link, f->recv_cq, &wc))
+		kit_expect_none(k, &f->link, cq);
+	if (KIT_GOOD(k) && ibv_modify_qp(second, &attr, IBV_QP_STATE))
+		KIT_FAULT(k, "ibv_modify_qp to RTR failed");
+	if (KIT_GOOD(k) && send(f, &fields[0], frame) && kit_wait(k, &f->link, cq, &wc) &&
+	    !kit_holds(k, wc.wr_id == 99 && !wc.status))
+		KIT_FAULT(k, "receive %u with status %s, expected 99", (unsigned int)wc.wr_id,
+			  value_name(status_names, wc.status));
+	if (flow)
+		ibv_destroy_flow(flow);
+	if (second)
+		ibv_destroy_qp(second);
+	if (cq)
+		ibv_destroy_cq(cq);
+}
+
+static void flow_in_init(struct kit *k)
+{
+	struct flows f = {.k = k};
+	struct ibv_flow *flow = NULL;
+	uint8_t frame[FRAME];
+
+	if (k->r->dut.remote) {
+		seen(k->res, "the responder is in another process, which knows flows of addresses alone; ");
+		return;
+	}
+	make_frame(frame, &fields[0]);
+	if (open_all(&f)) {
+		flow = steer(&f, &fields[0], frame);
+		if (flow)
+			not_yet(&f, frame);
+		else
+			KIT_FAULT(k, "ibv_create_flow failed with %s", errno_name(errno));
+	}
+	if (flow)
+		ibv_destroy_flow(flow);
+	close_all(&f);
+}
+
+/* A type of specification that does not exist. */
+static void no_type(struct flows *f, unsigned int type)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+		struct ibv_flow_spec_eth spec;
+	} rule = {.attr = {.type = IBV_FLOW_ATTR_NORMAL,
+			   .size = sizeof(rule),
+			   .num_of_specs = 2,
+			   .port = f->k->r->dut.responder.port},
+		  .eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth)},
+		  .spec = {.type = type, .size = sizeof(rule.spec)}};
+	struct ibv_flow *flow;
+	int error;
+
+	log_call(&f->k->res->log, "/* ibv_create_flow() with a specification of type 0x%x */", type);
+	errno = 0;
+	flow = ibv_create_flow(f->receiver, &rule.attr);
+	error = errno;
+	if (flow)
+		ibv_destroy_flow(flow);
+	if (!kit_holds(f->k, !flow && error > 0))
+		KIT_FAULT(f->k, "type 0x%x: %s, errno %d, but there is none", type,
+			  flow ? "created" : "refused", error);
+}
+
+static void flow_types(struct kit *k)
+{
+	struct flows f = {.k = k};
+
+	if (k->r->dut.remote) {
+		seen(k->res, "the responder is in another process, which knows flows of addresses alone; ");
+		return;
+	}
+	if (open_all(&f))
+		no_type(&f, 0x7f);
+	close_all(&f);
+}
+
 const struct scenario flow_scenarios[] = {
 	{"flow_fields", flow_fields},
+	{"flow_in_init", flow_in_init},
+	{"flow_types", flow_types},
 	{NULL, NULL},
 };
