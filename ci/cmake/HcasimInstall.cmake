@@ -101,6 +101,9 @@ endfunction()
 
 hcasim_install_folder(conformance/hcasim_conform PATTERN mutants EXCLUDE) # they need the source tree
 hcasim_install_folder(conformance/duts REGEX "-65\\.yaml$" EXCLUDE)       # so do these
+# hcasim conform --headers compiles them.
+install(FILES conformance/runner/suites/connection/inline.c conformance/runner/suites/connection/inline.h
+  DESTINATION ${shared}/conformance/runner/suites/connection COMPONENT hcasim)
 install(FILES conformance/schema/dut.schema.json conformance/schema/results.schema.json DESTINATION ${shared}/conformance/schema
   COMPONENT hcasim)
 install(FILES conformance/softroce/image.py conformance/softroce/machine.py DESTINATION ${shared}/conformance/softroce

@@ -13,7 +13,7 @@ from hcasim_cli import exits
 from rich.console import Console
 
 from hcasim_conform import commands
-from hcasim_conform.run import device, drive, mutants
+from hcasim_conform.run import device, drive, headers, mutants
 from hcasim_conform.report import brief, diff, results
 from hcasim_conform.taps import artefacts
 from hcasim_conform.taps import judge as taps
@@ -29,7 +29,14 @@ from hcasim_conform.run.session import NOT_RUN, Session, run
 from hcasim_conform.model.tables import Tables
 
 PYTEST_OK, PYTEST_FAILED = 0, 1
-WRONG = (DutError, device.DeviceError, SelectionError, results.ResultsError, mutants.CatalogueError)
+WRONG = (
+    DutError,
+    device.DeviceError,
+    SelectionError,
+    results.ResultsError,
+    mutants.CatalogueError,
+    headers.HeadersError,
+)
 
 
 def bin_dir(given):
@@ -128,6 +135,8 @@ def conform(args):
         list_cells(selection)
         return exits.OK
     results.make_folder(args.out, commands.REPORTS, artefacts.FOLDER if wants_taps(args) else None)
+    if args.headers:
+        headers.build(args.headers, args.out)
     status, data = execute(args, tables, selector, selection, dut)
     if not data:
         return status

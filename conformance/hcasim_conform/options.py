@@ -101,6 +101,12 @@ def parser(_build):
         metavar="KEY=VALUE",
         help="replace a figure of a simulated adapter's timing profile, as in hcasim run --set; may be repeated",
     ).completes = "figures"
+    p.add_argument(
+        "--headers",
+        type=Path,
+        metavar="DIR",
+        help="test the inline calls of these headers, compiled with cc: the folder with infiniband/ and rdma/",
+    )
     _selecting(p)
     p.add_argument(
         "--out",

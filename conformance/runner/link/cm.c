@@ -30,7 +30,7 @@ static int expect_event(struct cm *cm, unsigned int timeout_ms, enum rdma_cm_eve
 	return ret;
 }
 
-static int resolve(const char *address, struct sockaddr_storage *sa)
+int cm_address(const char *address, struct sockaddr_storage *sa)
 {
 	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST}, *list;
 
@@ -56,7 +56,7 @@ static int listen_on(struct cm *cm, const char *address, uint16_t *port)
 	int ret;
 
 	cm->step = "address of the responder in the DUT file";
-	ret = resolve(address, &sa);
+	ret = cm_address(address, &sa);
 	if (ret)
 		return ret;
 	cm->step = "rdma_create_id";
@@ -175,9 +175,9 @@ int cm_begin(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inlin
 	if (ret)
 		return ret;
 	cm->step = "address of the requester or the responder in the DUT file";
-	ret = resolve(dut->requester.address, &from);
+	ret = cm_address(dut->requester.address, &from);
 	if (!ret)
-		ret = resolve(dut->responder.address, &to);
+		ret = cm_address(dut->responder.address, &to);
 	if (ret)
 		return ret;
 	log_call(log,
@@ -195,13 +195,13 @@ int cm_begin(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inlin
 int cm_next(struct cm *cm, const struct dut *dut)
 {
 	struct sockaddr_storage from, to;
-	int ret = resolve(dut->requester.address, &from);
+	int ret = cm_address(dut->requester.address, &from);
 
 	close_id(cm->client);
 	close_id(cm->server);
 	cm->client = cm->server = NULL;
 	if (!ret)
-		ret = resolve(dut->responder.address, &to);
+		ret = cm_address(dut->responder.address, &to);
 	if (ret)
 		return ret;
 	((struct sockaddr_in *)&to)->sin_port = rdma_get_src_port(cm->listener);

@@ -32,5 +32,7 @@ int cm_connect(struct cm *cm, const struct dut *dut);
 /* After cm_begin(), in one process: another client of the same listener, in place of the ids that there are. */
 int cm_next(struct cm *cm, const struct dut *dut);
 void cm_close(struct cm *cm);
+/* A numeric address of a DUT file with port 0: 0 or an errno. */
+int cm_address(const char *address, struct sockaddr_storage *sa);
 
 #endif

@@ -26,7 +26,8 @@ static const struct scenario *const suites[] = {
 	shared_queue_scenarios, excluded_scenarios,      halted_scenarios,        faulted_scenarios,
 	turn_scenarios,         rendezvous_scenarios,    window_domain_scenarios, tag_operation_scenarios,
 	wq_namesake_scenarios,  window_key_scenarios,    tag_place_scenarios,     absent_scenarios,
-	counter_scenarios,      bounded_scenarios,       ece_scenarios,
+	counter_scenarios,      bounded_scenarios,       ece_scenarios,           identifier_scenarios,
+	endpoint_scenarios,
 };
 
 static const struct scenario *find(const char *name)

@@ -117,5 +117,7 @@ extern const struct scenario turn_scenarios[];
 extern const struct scenario rendezvous_scenarios[];
 extern const struct scenario window_domain_scenarios[];
 extern const struct scenario window_key_scenarios[];
+extern const struct scenario identifier_scenarios[];
+extern const struct scenario endpoint_scenarios[];
 
 #endif

@@ -6,112 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "judge/watchdog.h"
-#include "link/cm.h"
-#include "suites/kit.h"
+#include "suites/connection/conn.h"
 
-#define MOST_DATA 256
-
-struct conn {
-	struct kit *k;
-	struct cm cm;
-	struct rdma_cm_event *event;
-	uint8_t data[MOST_DATA];
-};
-
-/* The peer process only knows the connection of rdma_post_writev(). */
-static bool in_one_process(struct kit *k)
-{
-	if (k->r->dut.remote)
-		seen(k->res, "the server is in another process; ");
-	return !k->r->dut.remote;
-}
-
-/* Waits for the next event, which must be this one; it is acknowledged by the next call and by the end. */
-static bool next_event(struct conn *c, enum rdma_cm_event_type type)
-{
-	const unsigned int timeout_ms = c->k->r->dut.timeout_ms;
-
-	if (c->event)
-		rdma_ack_cm_event(c->event);
-	c->event = NULL;
-	if (!watchdog_readable(c->cm.channel->fd, timeout_ms) ||
-	    rdma_get_cm_event(c->cm.channel, &c->event)) {
-		KIT_FAULT(c->k, "the event %s did not come", rdma_event_str(type));
-		return false;
-	}
-	if (!kit_holds(c->k, c->event->event == type))
-		KIT_FAULT(c->k, "event %s with status %d, expected %s", rdma_event_str(c->event->event),
-			  c->event->status, rdma_event_str(type));
-	return KIT_GOOD(c->k);
-}
-
-/* Up to rdma_connect(). Both ends must be in this process. */
-static bool begin(struct conn *c, struct kit *k)
-{
-	int ret;
-
-	memset(c, 0, sizeof(*c));
-	c->k = k;
-	for (unsigned int i = 0; i < MOST_DATA; i++)
-		c->data[i] = (uint8_t)(7 * i + k->r->seed + 1) | 1;
-	ret = cm_begin(&c->cm, &k->r->dut, 1, 0, &k->res->log);
-	if (ret)
-		KIT_FAULT(k, "%s failed with %s", c->cm.step, errno_name(ret));
-	return !ret;
-}
-
-static void finish(struct conn *c)
-{
-	if (c->event)
-		rdma_ack_cm_event(c->event);
-	c->event = NULL;
-	cm_close(&c->cm);
-}
-
-/* As C: private data of the same length, whose bytes do not matter. */
-static void log_param(struct conn *c, const char *call, const struct rdma_conn_param *p)
-{
-	if (!p) {
-		log_call(&c->k->res->log, "%s(id, NULL)", call);
-		return;
-	}
-	log_call(&c->k->res->log,
-		 "%s(id, &(struct rdma_conn_param){(uint8_t[256]){0}, %u, %u, %u, %u, %u, %u, %u, 0x%x})",
-		 call, p->private_data_len, p->responder_resources, p->initiator_depth, p->flow_control,
-		 p->retry_count, p->rnr_retry_count, p->srq, p->qp_num);
-}
-
-/* The request; the server's id is that of the event, which stays unacknowledged. */
-static bool request(struct conn *c, struct rdma_conn_param *param)
-{
-	log_param(c, "rdma_connect", param);
-	if (rdma_connect(c->cm.client, param)) {
-		KIT_FAULT(c->k, "rdma_connect failed with %s", errno_name(errno));
-		return false;
-	}
-	if (!next_event(c, RDMA_CM_EVENT_CONNECT_REQUEST))
-		return false;
-	c->cm.server = c->event->id;
-	return true;
-}
-
-static bool server_qp(struct conn *c)
-{
-	struct ibv_qp_init_attr attr = {.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-
-	if (rdma_create_qp(c->cm.server, NULL, &attr))
-		KIT_FAULT(c->k, "rdma_create_qp failed with %s", errno_name(errno));
-	return KIT_GOOD(c->k);
-}
-
-static bool answer(struct conn *c, struct rdma_conn_param *param)
-{
-	log_param(c, "rdma_accept", param);
-	if (rdma_accept(c->cm.server, param))
-		KIT_FAULT(c->k, "rdma_accept failed with %s", errno_name(errno));
-	return KIT_GOOD(c->k);
-}
+/* IBTA 12.6.7.2 */
+#define REJECTED_BY_CONSUMER 28
 
 static void said(struct kit *k, const char *side, const char *field, unsigned int got, unsigned int want)
 {
@@ -182,10 +80,10 @@ static void judge_qps(struct conn *c, const struct rdma_conn_param *req, const s
 static void established(struct conn *c, struct rdma_conn_param *req, struct rdma_conn_param *rep)
 {
 	rep->qp_num = c->cm.server->qp->qp_num;
-	if (!next_event(c, RDMA_CM_EVENT_ESTABLISHED))
+	if (!conn_event(c, RDMA_CM_EVENT_ESTABLISHED))
 		return;
 	judge_values(c, "what the client sees", rep);
-	if (next_event(c, RDMA_CM_EVENT_ESTABLISHED))
+	if (conn_event(c, RDMA_CM_EVENT_ESTABLISHED))
 		judge_qps(c, req, rep);
 }
 
@@ -194,29 +92,20 @@ static void exchange(struct kit *k, struct rdma_conn_param req, struct rdma_conn
 {
 	struct conn c;
 
-	if (begin(&c, k)) {
+	if (conn_begin(&c, k)) {
 		req.qp_num = rep.qp_num = 0x5a5a5a;
 		req.srq = rep.srq = 1;
-		if (request(&c, &req)) {
+		if (conn_request(&c, &req)) {
 			req.qp_num = c.cm.client->qp->qp_num;
 			req.srq = 0;
 			judge_values(&c, "what the server sees", &req);
-			if (KIT_GOOD(k) && server_qp(&c) && answer(&c, &rep)) {
+			if (KIT_GOOD(k) && conn_server_qp(&c) && conn_accept(&c, &rep)) {
 				rep.srq = 0;
 				established(&c, &req, &rep);
 			}
 		}
 	}
-	finish(&c);
-}
-
-static struct rdma_conn_param values(int responder, int initiator, int flow, int retry, int rnr)
-{
-	return (struct rdma_conn_param){.responder_resources = (uint8_t)responder,
-					.initiator_depth = (uint8_t)initiator,
-					.flow_control = (uint8_t)flow,
-					.retry_count = (uint8_t)retry,
-					.rnr_retry_count = (uint8_t)rnr};
+	conn_finish(&c);
 }
 
 static void parameters(struct kit *k)
@@ -226,44 +115,46 @@ static void parameters(struct kit *k)
 		a->max_qp_rd_atom < b->max_qp_init_rd_atom ? a->max_qp_rd_atom : b->max_qp_init_rd_atom;
 	const int edge = most < 128 ? most : 128;
 
-	if (!in_one_process(k))
+	if (!conn_in_one_process(k))
 		return;
-	exchange(k, values(1, 2, 0, 0, 7), values(2, 1, 1, 5, 0));
+	exchange(k, conn_values(1, 2, 0, 0, 7), conn_values(2, 1, 1, 5, 0));
 	if (KIT_GOOD(k))
-		exchange(k, values(4, 1, 1, 7, 0), values(1, 4, 0, 0, 6));
+		exchange(k, conn_values(4, 1, 1, 7, 0), conn_values(1, 4, 0, 0, 6));
 	if (KIT_GOOD(k))
-		exchange(k, values(edge, edge, 1, 1, 1), values(edge, edge, 1, 7, 7));
+		exchange(k, conn_values(edge, edge, 1, 1, 1), conn_values(edge, edge, 1, 7, 7));
 	if (KIT_GOOD(k))
-		exchange(k, values(0, 0, 0, 6, 3), values(0, 0, 0, 1, 4));
+		exchange(k, conn_values(0, 0, 0, 6, 3), conn_values(0, 0, 0, 1, 4));
+	if (KIT_GOOD(k)) /* the server takes fewer READs than the client asks for */
+		exchange(k, conn_values(2, 3, 0, 7, 7), conn_values(1, 2, 0, 7, 7));
 }
 
 /* An answer without parameters takes those of the request. */
 static void no_parameters(struct kit *k)
 {
-	struct rdma_conn_param req = values(2, 1, 0, 3, 7), rep = values(1, 2, 0, 0, 7);
+	struct rdma_conn_param req = conn_values(2, 1, 0, 3, 7), rep = conn_values(1, 2, 0, 0, 7);
 	struct conn c;
 
-	if (!in_one_process(k))
+	if (!conn_in_one_process(k))
 		return;
-	if (begin(&c, k) && request(&c, &req) && server_qp(&c) && answer(&c, NULL) &&
-	    next_event(&c, RDMA_CM_EVENT_ESTABLISHED)) {
+	if (conn_begin(&c, k) && conn_request(&c, &req) && conn_server_qp(&c) && conn_accept(&c, NULL) &&
+	    conn_event(&c, RDMA_CM_EVENT_ESTABLISHED)) {
 		said(k, "what the client sees", "responder_resources",
 		     c.event->param.conn.responder_resources, rep.initiator_depth);
 		said(k, "what the client sees", "initiator_depth", c.event->param.conn.initiator_depth,
 		     rep.responder_resources);
-		next_event(&c, RDMA_CM_EVENT_ESTABLISHED);
+		conn_event(&c, RDMA_CM_EVENT_ESTABLISHED);
 	}
-	finish(&c);
+	conn_finish(&c);
 }
 
 /* One connection, with so many bytes of private data each way; `refused`: the last call must fail. */
 static void carry(struct kit *k, unsigned int ask, unsigned int reply, bool refused)
 {
-	struct rdma_conn_param req = values(1, 1, 0, 7, 7), rep = req;
+	struct rdma_conn_param req = conn_values(1, 1, 0, 7, 7), rep = req;
 	struct conn c;
 
-	if (!begin(&c, k)) {
-		finish(&c);
+	if (!conn_begin(&c, k)) {
+		conn_finish(&c);
 		return;
 	}
 	req.private_data = rep.private_data = c.data;
@@ -274,21 +165,22 @@ static void carry(struct kit *k, unsigned int ask, unsigned int reply, bool refu
 		if (rdma_connect(c.cm.client, &req) != -1 || !errno)
 			KIT_FAULT(k, "rdma_connect with %u bytes of private data must return -1, with errno",
 				  ask);
-	} else if (request(&c, &req)) {
+	} else if (conn_request(&c, &req)) {
 		judge_data(&c, "the request", ask);
-		if (KIT_GOOD(k) && server_qp(&c) && refused) {
+		if (KIT_GOOD(k) && conn_server_qp(&c) && refused) {
 			errno = 0;
 			if (rdma_accept(c.cm.server, &rep) != -1 || !errno)
 				KIT_FAULT(k,
 					  "rdma_accept with %u bytes of private data must return -1, with "
 					  "errno",
 					  reply);
-		} else if (KIT_GOOD(k) && answer(&c, &rep) && next_event(&c, RDMA_CM_EVENT_ESTABLISHED)) {
+		} else if (KIT_GOOD(k) && conn_accept(&c, &rep) &&
+			   conn_event(&c, RDMA_CM_EVENT_ESTABLISHED)) {
 			judge_data(&c, "the answer", reply);
-			next_event(&c, RDMA_CM_EVENT_ESTABLISHED);
+			conn_event(&c, RDMA_CM_EVENT_ESTABLISHED);
 		}
 	}
-	finish(&c);
+	conn_finish(&c);
 }
 
 static void private_data(struct kit *k)
@@ -296,7 +188,7 @@ static void private_data(struct kit *k)
 	const unsigned int ask = (unsigned int)kit_arg(k, "request", 0),
 			   reply = (unsigned int)kit_arg(k, "answer", 0);
 
-	if (!in_one_process(k))
+	if (!conn_in_one_process(k))
 		return;
 	carry(k, 0, 1, false);
 	if (KIT_GOOD(k))
@@ -312,22 +204,25 @@ static void private_data(struct kit *k)
 /* One request that is refused, with so many bytes. */
 static void refuse(struct kit *k, unsigned int len)
 {
-	struct rdma_conn_param req = values(1, 1, 0, 7, 7);
+	struct rdma_conn_param req = conn_values(1, 1, 0, 7, 7);
 	struct conn c;
 
-	if (begin(&c, k) && request(&c, &req)) {
+	if (conn_begin(&c, k) && conn_request(&c, &req)) {
 		log_call(&k->res->log, "rdma_reject(id, (uint8_t[256]){0}, %u)", len);
 		if (rdma_reject(c.cm.server, len ? c.data : NULL, (uint8_t)len))
 			KIT_FAULT(k, "rdma_reject failed with %s", errno_name(errno));
-		else if (next_event(&c, RDMA_CM_EVENT_REJECTED))
+		else if (conn_event(&c, RDMA_CM_EVENT_REJECTED)) {
+			said(k, "the refusal", "the status", (unsigned int)c.event->status,
+			     REJECTED_BY_CONSUMER);
 			judge_data(&c, "the refusal", len);
+		}
 	}
-	finish(&c);
+	conn_finish(&c);
 }
 
 static void reject(struct kit *k)
 {
-	if (!in_one_process(k))
+	if (!conn_in_one_process(k))
 		return;
 	refuse(k, 0);
 	if (KIT_GOOD(k))
@@ -339,43 +234,44 @@ static void reject(struct kit *k)
 /* Ids without a QP: qp_num and srq are those of the structure. */
 static void numbers(struct kit *k)
 {
-	struct rdma_conn_param req = values(1, 1, 0, 7, 7), rep = req;
+	struct rdma_conn_param req = conn_values(1, 1, 0, 7, 7), rep = req;
 	struct conn c;
 
-	if (!in_one_process(k))
+	if (!conn_in_one_process(k))
 		return;
 	req.qp_num = 0x81c3e7;
 	rep.qp_num = 0x7e3c18;
 	req.srq = 1;
-	if (begin(&c, k)) {
+	if (conn_begin(&c, k)) {
 		rdma_destroy_qp(c.cm.client);
-		if (request(&c, &req)) {
+		if (conn_request(&c, &req)) {
 			judge_values(&c, "what the server sees", &req);
-			if (KIT_GOOD(k) && answer(&c, &rep) && next_event(&c, RDMA_CM_EVENT_CONNECT_RESPONSE))
+			if (KIT_GOOD(k) && conn_accept(&c, &rep) &&
+			    conn_event(&c, RDMA_CM_EVENT_CONNECT_RESPONSE))
 				judge_values(&c, "what the client sees", &rep);
 			if (KIT_GOOD(k) && rdma_establish(c.cm.client))
 				KIT_FAULT(k, "rdma_establish failed with %s", errno_name(errno));
 			if (KIT_GOOD(k))
-				next_event(&c, RDMA_CM_EVENT_ESTABLISHED);
+				conn_event(&c, RDMA_CM_EVENT_ESTABLISHED);
 		}
 	}
-	finish(&c);
+	conn_finish(&c);
 }
 
 /* One request after another, more than the backlog of the listener: it limits those that wait, not those that were taken. */
 static void backlog(struct kit *k)
 {
-	struct rdma_conn_param req = values(1, 1, 0, 7, 7);
+	struct rdma_conn_param req = conn_values(1, 1, 0, 7, 7);
 	struct conn c;
 	int ret;
 
-	if (!in_one_process(k))
+	if (!conn_in_one_process(k))
 		return;
-	if (begin(&c, k))
-		for (int turn = 0; turn < 3 && request(&c, &req); turn++) {
+	if (conn_begin(&c, k))
+		for (int turn = 0; turn < 3 && conn_request(&c, &req); turn++) {
 			if (rdma_reject(c.cm.server, NULL, 0))
 				KIT_FAULT(k, "rdma_reject failed with %s", errno_name(errno));
-			if (!KIT_GOOD(k) || !next_event(&c, RDMA_CM_EVENT_REJECTED))
+			if (!KIT_GOOD(k) || !conn_event(&c, RDMA_CM_EVENT_REJECTED))
 				break;
 			rdma_ack_cm_event(c.event); /* an id cannot be destroyed before its events */
 			c.event = NULL;
@@ -386,7 +282,7 @@ static void backlog(struct kit *k)
 			if (ret)
 				break;
 		}
-	finish(&c);
+	conn_finish(&c);
 }
 
 /* The side that asked is told when the other one has answered. */
@@ -396,12 +292,12 @@ static void told(struct conn *c, struct rdma_cm_id *asks, struct rdma_cm_id *oth
 
 	if (rdma_disconnect(asks))
 		KIT_FAULT(k, "rdma_disconnect failed with %s", errno_name(errno));
-	if (!KIT_GOOD(k) || !next_event(c, RDMA_CM_EVENT_DISCONNECTED))
+	if (!KIT_GOOD(k) || !conn_event(c, RDMA_CM_EVENT_DISCONNECTED))
 		return;
 	KIT_CHECK(k, c->event->id == other, "the first event is of the side that called rdma_disconnect");
 	KIT_CHECK(k, !rdma_disconnect(other), "rdma_disconnect of the other side failed with %s",
 		  errno_name(errno));
-	if (!next_event(c, RDMA_CM_EVENT_DISCONNECTED))
+	if (!conn_event(c, RDMA_CM_EVENT_DISCONNECTED))
 		return;
 	KIT_CHECK(k, c->event->id == asks, "the second event is of the same side");
 	kit_expect_state(k, asks->qp, IBV_QPS_ERR);
@@ -411,21 +307,21 @@ static void told(struct conn *c, struct rdma_cm_id *asks, struct rdma_cm_id *oth
 /* One side ends the connection: both sides are told, and both QPs are in ERR. */
 static void disconnect(struct kit *k, bool by_server)
 {
-	struct rdma_conn_param param = values(1, 1, 0, 7, 7);
+	struct rdma_conn_param param = conn_values(1, 1, 0, 7, 7);
 	struct conn c;
 
-	if (begin(&c, k) && request(&c, &param) && server_qp(&c) && answer(&c, &param) &&
-	    next_event(&c, RDMA_CM_EVENT_ESTABLISHED) && next_event(&c, RDMA_CM_EVENT_ESTABLISHED)) {
+	if (conn_begin(&c, k) && conn_request(&c, &param) && conn_server_qp(&c) && conn_accept(&c, &param) &&
+	    conn_event(&c, RDMA_CM_EVENT_ESTABLISHED) && conn_event(&c, RDMA_CM_EVENT_ESTABLISHED)) {
 		log_call(&k->res->log, "rdma_disconnect(id) /* of the %s */",
 			 by_server ? "server" : "client");
 		told(&c, by_server ? c.cm.server : c.cm.client, by_server ? c.cm.client : c.cm.server);
 	}
-	finish(&c);
+	conn_finish(&c);
 }
 
 static void disconnects(struct kit *k)
 {
-	if (!in_one_process(k))
+	if (!conn_in_one_process(k))
 		return;
 	disconnect(k, false);
 	if (KIT_GOOD(k))

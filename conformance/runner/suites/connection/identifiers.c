@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What calls on an id of rdma_cm refuse, what they report, and what they leave behind if they fail. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <rdma/rdma_verbs.h>
+
+#include "judge/watchdog.h"
+#include "suites/connection/conn.h"
+
+static struct ibv_qp_init_attr one_qp(void)
+{
+	return (struct ibv_qp_init_attr){.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+}
+
+static void second_qp(struct kit *k)
+{
+	struct ibv_qp_init_attr attr = one_qp();
+	struct ibv_qp *first;
+	struct conn c;
+
+	if (!conn_in_one_process(k))
+		return;
+	if (conn_begin(&c, k)) {
+		first = c.cm.client->qp;
+		log_call(&k->res->log, "rdma_create_qp(id, NULL, &attr) /* again */");
+		errno = 0;
+		conn_fails(k, "the second rdma_create_qp", rdma_create_qp(c.cm.client, NULL, &attr), 0);
+		if (!kit_holds(k, c.cm.client->qp == first))
+			KIT_FAULT(k, "the id has another QP");
+	}
+	conn_finish(&c);
+}
+
+static void unconnected(struct kit *k)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id = NULL;
+
+	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP)) {
+		KIT_FAULT(k, "rdma_create_id failed with %s", errno_name(errno));
+	} else {
+		log_call(&k->res->log, "rdma_disconnect(id) /* of an id that is not bound */");
+		errno = 0;
+		conn_fails(k, "rdma_disconnect", rdma_disconnect(id), 0);
+	}
+	if (id)
+		rdma_destroy_id(id);
+	if (channel)
+		rdma_destroy_event_channel(channel);
+}
+
+/* The id owns one channel and one CQ for both directions: they are destroyed with the QP, once. */
+static void one_cq(struct kit *k)
+{
+	struct ibv_qp_init_attr attr = one_qp();
+	struct rdma_cm_id *id;
+	struct conn c;
+
+	if (!conn_in_one_process(k))
+		return;
+	if (conn_begin(&c, k)) {
+		id = c.cm.client;
+		rdma_destroy_qp(id);
+		log_call(&k->res->log, "/* rdma_create_qp(), rdma_destroy_qp() with send_cq == recv_cq */");
+		id->send_cq_channel = id->recv_cq_channel = ibv_create_comp_channel(id->verbs);
+		id->send_cq = id->recv_cq = ibv_create_cq(id->verbs, 16, id, id->recv_cq_channel, 0);
+		if (rdma_create_qp(id, NULL, &attr)) {
+			KIT_FAULT(k, "rdma_create_qp failed with %s", errno_name(errno));
+		} else {
+			if (!kit_holds(k, attr.send_cq == id->send_cq && attr.recv_cq == id->send_cq))
+				KIT_FAULT(k, "the QP has other CQs");
+			rdma_destroy_qp(id);
+		}
+		if (!kit_holds(k, !id->recv_cq && !id->recv_cq_channel))
+			KIT_FAULT(k, "the id has a CQ after rdma_destroy_qp");
+		id->send_cq = NULL;
+		id->send_cq_channel = NULL;
+	}
+	conn_finish(&c);
+}
+
+static bool too_much(struct conn *c, int (*call)(struct rdma_cm_id *id, struct rdma_conn_param *param),
+		     const char *name, struct rdma_cm_id *id, const struct ibv_device_attr *a)
+{
+	struct rdma_conn_param most = conn_values(1, 1, 0, 7, 7), deep = most;
+
+	most.responder_resources = (uint8_t)(a->max_qp_rd_atom + 1);
+	deep.initiator_depth = (uint8_t)(a->max_qp_init_rd_atom + 1);
+	log_call(&c->k->res->log, "%s(id, &param) /* responder_resources %u, then initiator_depth %u */",
+		 name, most.responder_resources, deep.initiator_depth);
+	errno = 0;
+	if (!conn_fails(c->k, name, call(id, &most), 0))
+		return false;
+	errno = 0;
+	return conn_fails(c->k, name, call(id, &deep), 0);
+}
+
+static void device_limits(struct kit *k)
+{
+	const struct ibv_device_attr *a = &k->r->dut.requester.attr, *b = &k->r->dut.responder.attr;
+	struct rdma_conn_param param = conn_values(1, 1, 0, 7, 7);
+	struct conn c;
+
+	if (!conn_in_one_process(k))
+		return;
+	if (a->max_qp_rd_atom > 253 || a->max_qp_init_rd_atom > 253 || b->max_qp_rd_atom > 253 ||
+	    b->max_qp_init_rd_atom > 253) {
+		seen(k->res, "a connection cannot ask for more than the device has; ");
+		return;
+	}
+	if (conn_begin(&c, k) && too_much(&c, rdma_connect, "rdma_connect", c.cm.client, a) &&
+	    conn_request(&c, &param) && conn_server_qp(&c) &&
+	    too_much(&c, rdma_accept, "rdma_accept", c.cm.server, b) && conn_accept(&c, &param) &&
+	    conn_event(&c, RDMA_CM_EVENT_ESTABLISHED))
+		conn_event(&c, RDMA_CM_EVENT_ESTABLISHED);
+	conn_finish(&c);
+}
+
+/* A QP that libibverbs refuses: its errno is that of the call. Then the id can have another one. */
+static void failing_qp(struct kit *k)
+{
+	struct ibv_qp_init_attr attr = one_qp(), same;
+	struct rdma_cm_id *id;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct conn c;
+	int error;
+
+	if (!conn_in_one_process(k))
+		return;
+	if (conn_begin(&c, k)) {
+		id = c.cm.client;
+		rdma_destroy_qp(id);
+		attr.cap.max_send_sge = 0x10000;
+		same = attr;
+		cq = ibv_create_cq(id->verbs, 16, NULL, NULL, 0);
+		same.send_cq = same.recv_cq = cq;
+		errno = 0;
+		qp = ibv_create_qp(id->pd, &same);
+		error = errno;
+		log_call(&k->res->log, "rdma_create_qp(id, NULL, &attr) /* max_send_sge %u */",
+			 attr.cap.max_send_sge);
+		errno = 0;
+		if (kit_holds(k, !qp && error))
+			conn_fails(k, "rdma_create_qp", rdma_create_qp(id, NULL, &attr), error);
+		else
+			KIT_FAULT(k, "ibv_create_qp of too many SGEs does not fail with an errno");
+		if (qp)
+			ibv_destroy_qp(qp);
+		if (cq)
+			ibv_destroy_cq(cq);
+		if (!kit_holds(k, !id->qp && !id->send_cq && !id->recv_cq))
+			KIT_FAULT(k, "the id has a QP or a CQ after rdma_create_qp failed");
+		attr = one_qp();
+		if (KIT_GOOD(k) && rdma_create_qp(id, NULL, &attr))
+			KIT_FAULT(k, "the next rdma_create_qp failed with %s", errno_name(errno));
+	}
+	conn_finish(&c);
+}
+
+/* The listener is bound to the responder's address and to no port. */
+static void bound(struct kit *k)
+{
+	static const uint8_t none[16];
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id = NULL;
+	struct sockaddr_storage sa;
+
+	if (!channel || cm_address(k->r->dut.responder.address, &sa) ||
+	    rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) || rdma_bind_addr(id, (struct sockaddr *)&sa)) {
+		KIT_FAULT(k, "rdma_bind_addr failed with %s", errno_name(errno));
+	} else {
+		log_call(&k->res->log, "rdma_bind_addr(id, &address) /* port 0 */");
+		if (!kit_holds(k, rdma_get_src_port(id)))
+			KIT_FAULT(k, "rdma_get_src_port is 0");
+		if (!kit_holds(k, id->verbs && id->port_num))
+			KIT_FAULT(k, "the id has no device or no port");
+		if (!kit_holds(k, memcmp(id->route.addr.addr.ibaddr.sgid.raw, none, sizeof(none))))
+			KIT_FAULT(k, "the GID of the id is zero");
+	}
+	if (id)
+		rdma_destroy_id(id);
+	if (channel)
+		rdma_destroy_event_channel(channel);
+}
+
+static void source_family(struct kit *k)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct sockaddr from = {.sa_family = AF_UNIX};
+	struct rdma_cm_id *id = NULL;
+	struct sockaddr_storage to;
+
+	if (!channel || cm_address(k->r->dut.responder.address, &to) ||
+	    rdma_create_id(channel, &id, NULL, RDMA_PS_TCP)) {
+		KIT_FAULT(k, "rdma_create_id failed with %s", errno_name(errno));
+	} else {
+		log_call(&k->res->log, "rdma_resolve_addr(id, &from, &to, 1000) /* from: AF_UNIX */");
+		errno = 0;
+		conn_fails(k, "rdma_resolve_addr", rdma_resolve_addr(id, &from, (struct sockaddr *)&to, 1000),
+			   0);
+	}
+	if (id)
+		rdma_destroy_id(id);
+	if (channel)
+		rdma_destroy_event_channel(channel);
+}
+
+static void own_srq(struct kit *k)
+{
+	struct ibv_srq_init_attr srq = {.attr = {.max_wr = 4, .max_sge = 1}};
+	struct ibv_qp_init_attr attr = one_qp();
+	struct rdma_cm_id *id;
+	struct conn c;
+
+	if (!conn_in_one_process(k))
+		return;
+	if (conn_begin(&c, k)) {
+		id = c.cm.client;
+		rdma_destroy_qp(id);
+		log_call(&k->res->log, "rdma_create_srq(id, NULL, &srq), rdma_create_qp(id, NULL, &attr)");
+		if (rdma_create_srq(id, NULL, &srq)) {
+			KIT_FAULT(k, "rdma_create_srq failed with %s", errno_name(errno));
+		} else {
+			if (rdma_create_qp(id, NULL, &attr))
+				KIT_FAULT(k, "rdma_create_qp failed with %s", errno_name(errno));
+			else if (!kit_holds(k, id->qp->srq == id->srq))
+				KIT_FAULT(k, "the QP does not use the SRQ of its id");
+			if (id->qp)
+				rdma_destroy_qp(id);
+			rdma_destroy_srq(id);
+		}
+	}
+	conn_finish(&c);
+}
+
+/* The server may send as soon as it accepted: the client's first message may be there before ESTABLISHED. */
+static void server_sends(struct kit *k)
+{
+	struct rdma_conn_param param = conn_values(1, 1, 0, 7, 7);
+	struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, *bad;
+	struct ibv_recv_wr recv = {.wr_id = 2}, *bad_recv;
+	struct conn c;
+	int ret;
+
+	if (!conn_in_one_process(k))
+		return;
+	if (conn_begin(&c, k) && conn_request(&c, &param) && conn_server_qp(&c) &&
+	    !kit_holds(k, !ibv_post_recv(c.cm.client->qp, &recv, &bad_recv)))
+		KIT_FAULT(k, "ibv_post_recv failed before the connection");
+	if (KIT_GOOD(k) && conn_accept(&c, &param)) {
+		log_call(&k->res->log,
+			 "ibv_post_send(id->qp, &wr, &bad) /* of the server, before ESTABLISHED */");
+		kit_expect_state(k, c.cm.server->qp, IBV_QPS_RTS);
+		ret = ibv_post_send(c.cm.server->qp, &wr, &bad);
+		if (!kit_holds(k, !ret))
+			KIT_FAULT(k, "ibv_post_send after rdma_accept failed with %s", errno_name(ret));
+		if (KIT_GOOD(k) && conn_event(&c, RDMA_CM_EVENT_ESTABLISHED))
+			conn_event(&c, RDMA_CM_EVENT_ESTABLISHED);
+	}
+	conn_finish(&c);
+}
+
+/* A failure after the answer: the program is told once, and nothing of what the server does then. */
+static void client_fails(struct kit *k)
+{
+	struct rdma_conn_param param = conn_values(1, 1, 0, 7, 7);
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	struct rdma_cm_id *other = NULL;
+	struct sockaddr_storage to;
+	struct conn c;
+
+	if (!conn_in_one_process(k))
+		return;
+	if (conn_begin(&c, k) && conn_request(&c, &param) && conn_server_qp(&c)) {
+		log_call(&k->res->log, "ibv_modify_qp(id->qp, ERR) /* of the client, before the answer */");
+		ibv_modify_qp(c.cm.client->qp, &attr, IBV_QP_STATE);
+		if (conn_accept(&c, &param) && conn_event(&c, RDMA_CM_EVENT_CONNECT_ERROR)) {
+			if (!kit_holds(k, c.event->status))
+				KIT_FAULT(k, "the status of CONNECT_ERROR is 0");
+			rdma_destroy_qp(c.cm.server);
+			rdma_destroy_id(c.cm.server);
+			c.cm.server = NULL;
+			cm_address(k->r->dut.responder.address, &to);
+			if (!watchdog_readable(c.cm.channel->fd, k->r->dut.timeout_ms))
+				KIT_FAULT(k, "the kernel does not say that the server is gone");
+			else if (!rdma_create_id(c.cm.channel, &other, NULL, RDMA_PS_TCP) &&
+				 !rdma_resolve_addr(other, NULL, (struct sockaddr *)&to, 1000))
+				conn_event(&c, RDMA_CM_EVENT_ADDR_RESOLVED);
+			else
+				KIT_FAULT(k, "rdma_resolve_addr failed with %s", errno_name(errno));
+		}
+	}
+	if (c.event)
+		rdma_ack_cm_event(c.event);
+	c.event = NULL;
+	if (other)
+		rdma_destroy_id(other);
+	conn_finish(&c);
+}
+
+static bool joined(struct kit *k, struct rdma_event_channel *channel)
+{
+	struct rdma_cm_event *event = NULL;
+
+	if (!watchdog_readable(channel->fd, k->r->dut.timeout_ms) || rdma_get_cm_event(channel, &event))
+		KIT_FAULT(k, "no event of the group");
+	else if (!kit_holds(k, event->event == RDMA_CM_EVENT_MULTICAST_JOIN && !event->status))
+		KIT_FAULT(k, "%s with status %d", rdma_event_str(event->event), event->status);
+	if (event)
+		rdma_ack_cm_event(event);
+	return KIT_GOOD(k);
+}
+
+/* A group is left once; then the id is in no group. */
+static void group(struct kit *k)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0xefc80107)};
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id = NULL;
+	struct sockaddr_storage sa;
+	int ret;
+
+	if (!channel || cm_address(k->r->dut.requester.address, &sa) ||
+	    rdma_create_id(channel, &id, NULL, RDMA_PS_UDP) || rdma_bind_addr(id, (struct sockaddr *)&sa) ||
+	    rdma_join_multicast(id, (struct sockaddr *)&to, NULL)) {
+		KIT_FAULT(k, "rdma_join_multicast failed with %s", errno_name(errno));
+	} else if (joined(k, channel)) {
+		log_call(&k->res->log, "rdma_leave_multicast(id, &group)");
+		ret = rdma_leave_multicast(id, (struct sockaddr *)&to);
+		if (!kit_holds(k, !ret))
+			KIT_FAULT(k, "rdma_leave_multicast returned %d", ret);
+		errno = 0;
+		conn_fails(k, "the second rdma_leave_multicast",
+			   rdma_leave_multicast(id, (struct sockaddr *)&to), 0);
+	}
+	if (id)
+		rdma_destroy_id(id);
+	if (channel)
+		rdma_destroy_event_channel(channel);
+}
+
+const struct scenario identifier_scenarios[] = {
+	{"id_group", group},
+	{"id_second_qp", second_qp},
+	{"id_unconnected", unconnected},
+	{"id_one_cq", one_cq},
+	{"id_limits", device_limits},
+	{"id_failing_qp", failing_qp},
+	{"id_bound", bound},
+	{"id_own_srq", own_srq},
+	{"id_source_family", source_family},
+	{"id_server_sends", server_sends},
+	{"id_client_fails", client_fails},
+	{NULL, NULL},
+};
