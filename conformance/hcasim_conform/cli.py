@@ -23,12 +23,20 @@ from hcasim_conform.model.cells import LEVELS
 from hcasim_conform.run.dut import DutError, load
 from hcasim_conform.select.enumeration import Enumerator
 from hcasim_conform.select.explain import explain
-from hcasim_conform.select.selection import COVERING, EXHAUSTIVE, SelectionError, Selector, shard_of
+from hcasim_conform.select.selection import (
+    COVERING,
+    EXHAUSTIVE,
+    Selection,
+    SelectionError,
+    Selector,
+    shard_of,
+)
 from hcasim_conform.options import arguments, parser
 from hcasim_conform.run.session import NOT_RUN, Session, run
 from hcasim_conform.model.tables import Tables
 
 PYTEST_OK, PYTEST_FAILED = 0, 1
+RUNS = 20  # of a cell that has become flaky
 WRONG = (
     DutError,
     device.DeviceError,
@@ -47,6 +55,11 @@ def bin_dir(given):
         return given.resolve()
     build = os.environ.get("HCASIM_BUILD")
     return Path(build) / "bin" if build else Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
+
+
+def check_libraries(folder):
+    if folder and not (folder / "libibverbs.so.1").exists():
+        raise device.DeviceError(f"--baseline-libs '{folder}': there is no libibverbs.so.1")
 
 
 def print_counts(selection, file):
@@ -104,6 +117,7 @@ def execute(args, tables, selector, selection, dut):
         mode=selection.mode,
         seed=selection.seed,
         repeat=args.repeat,
+        strict=args.strict,
         expression=args.expression,
         shard=args.part,
         counts=selection.counts({**session.skipped, **stopped}),
@@ -116,11 +130,45 @@ def execute(args, tables, selector, selection, dut):
         commands.write_reports(data, args.out)
     finally:  # what is said here is not lost even if the reports are
         terminal.summarize(data, args.out, args.console, args.quiet)
-    return exits.FAILED if status or faults or dut.new_findings() else exits.OK, data
+    return commands.status(data), data
+
+
+def failures(args, dut, cells, libraries=None):
+    """How often each of these cells fails in RUNS runs, on other libraries if they are given: {id: number}."""
+    usual = dict(dut.env)
+    dut.env |= {"LD_LIBRARY_PATH": str(libraries)} if libraries else {}
+    selection = Selection(COVERING, args.seed, cells, len(cells), {})
+    session = Session(selection, dut, bin_dir(args.bin), args.jobs, terminal.Bar(args.console, True), RUNS)
+    try:
+        run(session)
+    finally:
+        dut.env = usual
+    if session.error:
+        raise device.DeviceError(session.error)
+    return {cell.id: session.failures(cell) for cell in cells}
+
+
+def rates_of(args, dut, cells):
+    """For diff.compare(): how often these cells fail with the libraries of this run, and with those of the baseline."""
+    if not cells:
+        return {}
+    if dut.tap:
+        dut.tap.keep.out = None
+    now = failures(args, dut, cells)
+    before = failures(args, dut, cells, args.baseline_libs) if args.baseline_libs else {}
+    return {cell_id: (number, before.get(cell_id), RUNS) for cell_id, number in now.items()}
+
+
+def compare(args, dut, selection, baseline, data):
+    """The difference from the baseline. Cells that have become flaky are run again, unless they are fatal anyhow."""
+    ids = () if args.strict else diff.suspects(baseline, data)
+    rates = rates_of(args, dut, [cell for cell in selection.cells if cell.id in ids])
+    return diff.compare(baseline, data, rates)
 
 
 def conform(args):
     baseline = commands.baseline(args.diff[0], args.out) if args.diff else None
+    check_libraries(args.baseline_libs)
     tables = Tables()
     dut = load(args.dut, args.peer, args.peer_command, args.engine, args.set)
     mutant = mutants.active(bin_dir(args.bin).parent, dut.env)
@@ -142,7 +190,7 @@ def conform(args):
         return status
     about = brief.of_run(data, args.out)
     if baseline:
-        difference = diff.compare(baseline, results.load(args.out))
+        difference = compare(args, dut, selection, baseline, results.load(args.out))
         status = commands.tell_difference((args.diff[0], args.out), difference, args)
         about["difference"] = brief.of_difference(difference)
     if args.json:

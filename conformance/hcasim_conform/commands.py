@@ -17,6 +17,7 @@ from hcasim_conform.report.html import write_html
 STYLE = {
     "worse": "bold red",
     "better": "green",
+    "flaky": "bold yellow",
     "new": "cyan",
     "gone": "yellow",
     "note": "dim",
@@ -39,10 +40,12 @@ def write_reports(data, out):
 
 
 def status(data):
-    """0 if every cell that was run passes, or fails as the DUT file says; the same for findings."""
+    """0 if every cell was run, and passes or fails as the DUT file says; the same for findings."""
     summary = data["summary"]
     new = [finding for finding in data["findings"] if not finding.get("reason")]
-    return exits.FAILED if summary["fail"] or summary["unexpected"] or data["faults"] or new else exits.OK
+    red = summary["fail"] or summary["unexpected"] or data["strict"] and summary["flaky"]
+    stopped = results.STOPPED in data["counts"]["left_out"]
+    return exits.FAILED if red or stopped or data["faults"] or new else exits.OK
 
 
 def _say(console):

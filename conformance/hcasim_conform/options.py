@@ -130,6 +130,18 @@ def parser(_build):
         "that of the comparison, 1 if anything became worse. Two: compare the second with the first, run nothing",
     )
     p.add_argument(
+        "--baseline-libs",
+        type=Path,
+        metavar="DIR",
+        help="folder with the libibverbs and providers of --diff's RUN: a cell that passed there and is flaky now is run "
+        "20 times on them and 20 times on the new ones (without: on the new ones, as if it had never failed)",
+    )
+    p.add_argument(
+        "--strict",
+        action="store_true",
+        help="fail also if a cell is flaky: if it fails, but not in each of its runs",
+    )
+    p.add_argument(
         "--tap",
         action=argparse.BooleanOptionalAction,
         help="also check wire and host link, if the DUT file has a tap (default: yes, but no with --exhaustive)",
@@ -161,6 +173,8 @@ def arguments(build, argv):
         p.error("--diff takes one run, the baseline of this one, or two")
     if args.diff and len(args.diff) == 1 and (args.list or args.explain):
         p.error("--diff RUN compares a run of the cells; --list and --explain run none")
+    if args.baseline_libs and (not args.diff or len(args.diff) == 2):
+        p.error("--baseline-libs is for --diff RUN: it names the libraries of RUN")
     if args.json and (args.list or args.explain):
         p.error("--json has no effect with --list and --explain, which run nothing")
     return args

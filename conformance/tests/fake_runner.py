@@ -62,6 +62,9 @@ for cell in (line["id"] for line in lines[1:]):
         mark = os.environ["FAKE_MARK"]
         bad = os.path.exists(mark)
         os.remove(mark) if bad else open(mark, "w").close()
+    if listed("FAKE_FAIL_ONCE", cell) and os.path.exists(os.environ["FAKE_MARK"]):
+        os.remove(os.environ["FAKE_MARK"])
+        bad = True
     bad |= generated(cell)
     bad |= os.environ.get("HCASIM_MUTANT", "") in os.environ.get("FAKE_FAIL_MUTANT", "").split()
     result = {"pass": not bad, "seen": "this and that; ", "faults": ["byte 3 <is> wrong"] if bad else []}

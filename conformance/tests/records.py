@@ -11,7 +11,8 @@ REASONS = {"known": "the firmware is <old>", "unexpected": "was broken", "skippe
 
 def row(cell_id, outcome="pass", level="MUST", **more):
     api, short, qpt = cell_id.split("/")[:3]
-    bad = outcome in ("fail", "known")
+    bad = outcome in ("fail", "flaky", "known")
+    passing = {"outcome": "pass", "seen": "all is well", "faults": [], "observed": []}
     return {
         "id": cell_id,
         "api": api,
@@ -31,6 +32,9 @@ def row(cell_id, outcome="pass", level="MUST", **more):
         "us": 5,
         "reason": REASONS.get(outcome),
         "artefacts": [],
+        "runs": [{**passing, "outcome": "fail", "faults": ["byte 3 <is> wrong"]}, passing]
+        if outcome == "flaky"
+        else [],
         **more,
     }
 
@@ -75,6 +79,7 @@ def record(cells, name="fake", **more):
         "mode": "covering",
         "seed": 0,
         "repeat": 1,
+        "strict": False,
         "expression": None,
         "shard": None,
         "started": "2026-01-02T03:04:05+00:00",

@@ -74,7 +74,7 @@ def test_no_more_files_than_that(diffs):
 
 def test_the_operation_works(built, tmp_path):
     """The runner posts it through libibverbs and provider to the device: memory, completions, packets, host link."""
-    run(built / "bin" / "hcasim", "conform", "-k", "driver1", "--tap", "--out", tmp_path)
+    run(built / "bin" / "hcasim", "conform", "--strict", "-k", "driver1", "--tap", "--out", tmp_path)
     data = results.load(tmp_path / "results.json")
     outcome = {row["id"]: row["outcome"] for row in data["cells"]}
     assert outcome["post/driver1/rc/none/-/signaled"] == "pass"

@@ -44,6 +44,8 @@ def test_the_same_run(diff):
         ("known", "fail"),
         ("skipped", "fail"),
         ("unexpected", "fail"),
+        ("flaky", "fail"),
+        ("pass", "fail"),
     ],
 )
 def test_worse_and_back(diff, was, now):
@@ -54,6 +56,18 @@ def test_worse_and_back(diff, was, now):
     status, lines = diff({BASE: now, OTHER: "pass"}, {BASE: was, OTHER: "pass"})
     assert status == 0
     assert lines[0] == f"better {BASE}: {now} -> {was}"
+
+
+@pytest.mark.parametrize("was", ["pass", "known"])
+def test_flaky_is_worse_with_strict_alone(diff, was):
+    before, after = {BASE: was, OTHER: "pass"}, {BASE: "flaky", OTHER: "pass"}
+    status, lines = diff(before, after)
+    assert status == 0
+    assert lines[0] == f"flaky  {BASE}: {was} -> flaky in 1 of 2 runs: byte 3 <is> wrong"
+    assert lines[-1] == "same   2 cells compared: 0 worse, 0 better, 1 flaky, 0 new, 0 gone"
+    status, lines = diff(before, after, now={"strict": True})
+    assert status == 1 and lines[0].startswith(f"worse  {BASE}: {was} -> flaky")
+    assert diff(after, after)[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -354,14 +354,6 @@ def test_groups_hold_every_cell_once(chosen):
     assert all(len({(c.api, c.qpt) for c in p}) == 1 and len(p) <= 2000 for p in pieces)
 
 
-def test_a_repeated_cell_is_as_bad_as_its_worst_run(conform, tmp_path):
-    mark = tmp_path / "mark"
-    status, data = conform(more=["--repeat", "3"], FAKE_FAIL_SECOND=SECOND, FAKE_MARK=str(mark))
-    assert status == 1 and data["repeat"] == 3
-    assert [i for i, o in outcomes(data).items() if o == "fail"] == [SECOND]
-    assert row_of(data, SECOND)["faults"] == ["run 2 of 3: byte 3 <is> wrong"]
-
-
 def test_the_record_says_what_was_chosen(conform):
     _, data = conform(more=["--seed", "5", "--shard", "2/3"])
     assert (data["mode"], data["seed"], data["shard"]) == ("covering", 5, [2, 3])

@@ -15,7 +15,17 @@ DUTS = [("soft-roce", 32, 60, 60), ("mlx5", 16, 500, 350), ("rxe", 16, 250, 125)
 def test_a_part(row, build, tmp_path):
     name, parts, least_pass, least_known = row
     shard = f"{part(parts)}/{parts}"
-    command = [build / "bin/hcasim", "conform", "--dut", name, "--shard", shard, "--out", tmp_path]
+    command = [
+        build / "bin/hcasim",
+        "conform",
+        "--strict",
+        "--dut",
+        name,
+        "--shard",
+        shard,
+        "--out",
+        tmp_path,
+    ]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     summary = results.load(tmp_path / "results.json")["summary"]

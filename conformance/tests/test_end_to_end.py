@@ -33,7 +33,7 @@ def conform(build, tmp_path, monkeypatch):
     def run(*args, **env):
         for name, value in env.items():
             monkeypatch.setenv(name, value)
-        command = [str(program), "conform", "--out", str(tmp_path), "--jobs", "1", *args]
+        command = [str(program), "conform", "--strict", "--out", str(tmp_path), "--jobs", "1", *args]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         record = tmp_path / "results.json"
         data = results.load(record) if record.exists() else None
@@ -342,7 +342,18 @@ def test_the_calls_of_the_report_reproduce_the_cell(conform, quick_dut, build, e
 def test_a_device_of_this_machine_and_its_peer(build, tmp_path):
     """`device:NAME --peer NAME`, inside a simulated machine: two adapters, no DUT file."""
     hcasim = str(build / "bin" / "hcasim")
-    command = [hcasim, "run", "--hcas", "2", "--", hcasim, "conform", "--dut", "device:hcasim0/1/0"]
+    command = [
+        hcasim,
+        "run",
+        "--hcas",
+        "2",
+        "--",
+        hcasim,
+        "conform",
+        "--strict",
+        "--dut",
+        "device:hcasim0/1/0",
+    ]
     command += ["--peer", "hcasim1", "--out", str(tmp_path), "-k", CELLS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     data = results.load(tmp_path)

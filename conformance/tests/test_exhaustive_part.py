@@ -13,6 +13,7 @@ def test_a_part_of_the_exhaustive_set(build, tmp_path):
     command = [
         build / "bin" / "hcasim",
         "conform",
+        "--strict",
         "--exhaustive",
         "--tap",
         "--shard",

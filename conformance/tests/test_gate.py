@@ -48,7 +48,7 @@ class Gate:
 
     def conform(self, fault, cells, out, lib=None, gate=()):
         figures = [word for figure in fault.figures for word in ("--set", figure)]
-        command = [self.hcasim, "conform", "--dut", self.name, *figures, "-k", " or ".join(cells)]
+        command = [self.hcasim, "conform", "--strict", "--dut", self.name, *figures, "-k", " or ".join(cells)]
         environment = dict(os.environ, **({"LD_LIBRARY_PATH": str(lib)} if lib else {}))
         return subprocess.run(
             [str(word) for word in (*command, "--out", out, *gate)],

@@ -44,7 +44,15 @@ def quick_dut(tmp_path):
 @pytest.fixture
 def conform(build, tmp_path, quick_dut):
     def run(*args, **more):
-        command = [str(build / "bin" / "hcasim"), "conform", "--dut", quick_dut(**more), "--jobs", "1"]
+        command = [
+            str(build / "bin" / "hcasim"),
+            "conform",
+            "--strict",
+            "--dut",
+            quick_dut(**more),
+            "--jobs",
+            "1",
+        ]
         command += ["--out", str(tmp_path / "out"), *args]
         done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
         record = tmp_path / "out" / "results.json"
@@ -76,7 +84,7 @@ def test_two_processes(conform):
 
 def test_a_device_and_a_peer_without_a_file(build, tmp_path):
     hcasim = str(build / "bin" / "hcasim")
-    command = [hcasim, "run", "--hcas", "2", "--", hcasim, "conform", "--dut", "device:hcasim0"]
+    command = [hcasim, "run", "--hcas", "2", "--", hcasim, "conform", "--strict", "--dut", "device:hcasim0"]
     command += ["--peer", "hcasim1/1/0", "--peer-command", PEER, "--out", str(tmp_path), "-k", SENDS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     data = results.load(tmp_path)

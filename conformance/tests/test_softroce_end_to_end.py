@@ -16,7 +16,16 @@ CELL = GOOD[1]
 @pytest.fixture
 def conform(build, tmp_path):
     def run(*args, **env):
-        command = [str(build / "bin" / "hcasim"), "conform", "--out", str(tmp_path), "--jobs", "1", *args]
+        command = [
+            str(build / "bin" / "hcasim"),
+            "conform",
+            "--strict",
+            "--out",
+            str(tmp_path),
+            "--jobs",
+            "1",
+            *args,
+        ]
         command += ["-k", " or ".join(GOOD)]
         env = {**os.environ, **env}
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env, check=False)

@@ -79,7 +79,18 @@ CELLS = [  # what the driver itself has to refuse, to report, and to keep
 
 
 def test_rxe_cells(tmp_path):
-    command = [BUILD / "bin/hcasim", "conform", "--dut", "rxe", "--jobs", "1", "--no-tap", "--out", tmp_path]
+    command = [
+        BUILD / "bin/hcasim",
+        "conform",
+        "--strict",
+        "--dut",
+        "rxe",
+        "--jobs",
+        "1",
+        "--no-tap",
+        "--out",
+        tmp_path,
+    ]
     done = subprocess.run([*command, "-k", " or ".join(CELLS)], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and f"{len(CELLS)} pass" in done.stdout, done.stdout + done.stderr
 

@@ -236,7 +236,18 @@ def test_cells(cqe_size, release, tmp_path):
         f"extends: {TOP / 'conformance/duts/mlx5.yaml'}\nname: mlx5-resized\nstart: {start}\n"
         f"env: {{MLX5_CQE_SIZE: '{cqe_size}'{libraries}}}\n"
     )
-    command = [BUILD / "bin/hcasim", "conform", "--dut", dut, "--jobs", "1", "--no-tap", "--out", tmp_path]
+    command = [
+        BUILD / "bin/hcasim",
+        "conform",
+        "--strict",
+        "--dut",
+        dut,
+        "--jobs",
+        "1",
+        "--no-tap",
+        "--out",
+        tmp_path,
+    ]
     done = subprocess.run(
         [*command, "-k", " or ".join(CELLS)], capture_output=True, text=True, check=False, timeout=200
     )

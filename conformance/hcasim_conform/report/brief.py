@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """What hcasim conform --json prints: the result of a run in a few fields."""
-from hcasim_conform.report.results import STOPPED
+from hcasim_conform.report.results import RED, STOPPED
 
 FIELDS = (
     "command",
@@ -8,6 +8,7 @@ FIELDS = (
     "mode",
     "seed",
     "repeat",
+    "strict",
     "expression",
     "shard",
     "seconds",
@@ -25,7 +26,7 @@ def of_run(data, out):
         "cells": [
             {"id": row["id"], "outcome": row["outcome"], "faults": row["faults"]}
             for row in data["cells"]
-            if row["outcome"] in ("fail", "unexpected")
+            if row["outcome"] in (*RED, "flaky")
         ],
         "report": str(out / "report.html"),
     }
@@ -36,6 +37,7 @@ def of_difference(difference):
         "compared": difference.common,
         "worse": difference.worse,
         "better": difference.better,
+        "flaky": difference.flaky,
         "new": [row["id"] for row in difference.new],
         "gone": [row["id"] for row in difference.gone],
         "notes": difference.notes,

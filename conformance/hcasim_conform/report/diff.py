@@ -3,15 +3,16 @@
 
 A run is worse if it has an outcome further down the list below, a cell with the same outcome and an observation that
 it did not have, a new cell that fails, a missing cell that has passed, or a new fault or finding of the run as a whole.
+A cell that has become flaky is worse if it fails more often than before (`rates`), or with --strict.
 """
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hcasim_conform.report.results import STOPPED
+from hcasim_conform.report.results import STOPPED, failed
 from hcasim_conform.select.selection import matcher
 
 # From best to worst. `unexpected`: the cell passes although the DUT file lists it as a known difference.
-ORDER = ("pass", "unexpected", "skipped", "known", "fail")
+ORDER = ("pass", "unexpected", "skipped", "known", "flaky", "fail")
 RANK = {outcome: rank for rank, outcome in enumerate(ORDER)}
 PASSED, FAILS = ("pass", "unexpected"), ("unexpected", "fail")
 CHOICE = ("mode", "seed", "expression", "shard")  # options that select the cells of a run
@@ -23,6 +24,8 @@ LISTED = 100  # lines of each kind
 class Difference:
     worse: list = field(default_factory=list)  # texts
     better: list = field(default_factory=list)
+    flaky: list = field(default_factory=list)  # texts: fail sometimes now, but not more often than before
+    changed: dict = field(default_factory=dict)  # id -> text: cells that became worse
     new: list = field(default_factory=list)  # rows
     gone: list = field(default_factory=list)
     notes: list = field(default_factory=list)
@@ -32,7 +35,8 @@ class Difference:
 def _why(row):
     if row["outcome"] in ("known", "unexpected", "skipped"):
         return f": {row['reason']}"
-    return f": {row['faults'][0]}" if row["faults"] else ""
+    often = f" in {failed(row)} of {len(row['runs'])} runs" if row["runs"] else ""
+    return f"{often}: {row['faults'][0]}" if row["faults"] else often
 
 
 def _stopped(*runs):
@@ -71,17 +75,43 @@ def _more_observed(before, after):
     return sorted(set(after["observed"]) - set(before["observed"]))
 
 
-def _common(difference, before, after):
+def suspects(old, new):
+    """Ids of the cells that are flaky in the later run, and passed, or failed as known, in the earlier one."""
+    before = {row["id"]: row["outcome"] for row in old["cells"]}
+    flaky = (row["id"] for row in new["cells"] if row["outcome"] == "flaky")
+    return [cell_id for cell_id in flaky if before.get(cell_id) in ("pass", "known")]
+
+
+def _became_flaky(difference, was, row, rates, strict):
+    """`rates`: id -> failures now, failures before (None: not run, taken as 0), runs of each.
+
+    Without them nothing says that the cell fails more often.
+    """
+    text = f"{row['id']}: {was} -> flaky{_why(row)}"
+    if row["id"] in rates:
+        now, then, runs = rates[row["id"]]
+        text += f"; {now} of {runs} more runs fail"
+        text += "" if then is None else f", {then} of {runs} with the baseline's libraries"
+        strict = strict or now > (then or 0)
+    if strict:
+        difference.changed[row["id"]] = text
+    else:
+        difference.flaky.append(text)
+
+
+def _common(difference, before, after, rates, strict):
     for cell_id, row in after.items():
         if cell_id not in before:
             continue
         difference.common += 1
         was, now = before[cell_id]["outcome"], row["outcome"]
         more = _more_observed(before[cell_id], row)
-        if RANK[now] > RANK[was]:
-            difference.worse.append(f"{cell_id}: {was} -> {now}{_why(row)}")
+        if now == "flaky" and was in ("pass", "known"):
+            _became_flaky(difference, was, row, rates, strict)
+        elif RANK[now] > RANK[was]:
+            difference.changed[cell_id] = f"{cell_id}: {was} -> {now}{_why(row)}"
         elif was == now and more:
-            difference.worse.append(f"{cell_id}: {was} as before, and now {', '.join(more)}")
+            difference.changed[cell_id] = f"{cell_id}: {was} as before, and now {', '.join(more)}"
         elif RANK[now] < RANK[was]:
             difference.better.append(f"{cell_id}: {was} -> {now}")
 
@@ -102,7 +132,7 @@ def _of_one_run(difference, before, after, selected):
     difference.gone = [row for cell_id, row in before.items() if cell_id in selected - after.keys()]
     for row in difference.new:
         if row["outcome"] in FAILS:
-            difference.worse.append(f"{row['id']}: new -> {row['outcome']}{_why(row)}")
+            difference.changed[row["id"]] = f"{row['id']}: new -> {row['outcome']}{_why(row)}"
     for row in difference.gone:
         if row["outcome"] in PASSED:
             difference.worse.append(f"{row['id']}: {row['outcome']} -> gone")
@@ -115,13 +145,15 @@ def _of_the_run(difference, old, new):
         difference.better += [f"{what}: no longer: {text}" for text in was if text not in now]
 
 
-def compare(old, new):
+def compare(old, new, rates=None):
+    """`rates`: how often the suspects() failed when each was run several times with the libraries of both runs."""
     before, after = ({row["id"]: row for row in run["cells"]} for run in (old, new))
     difference = Difference(notes=[*_notes(old, new), *_levels(before, after)])
-    _common(difference, before, after)
+    _common(difference, before, after, rates or {}, new["strict"])
     if all(old[key] == new[key] for key in CHOICE if key != "expression") and not _stopped(old, new):
         ids = before.keys() | after.keys()
         _of_one_run(difference, before, after, _selected(old, ids) & _selected(new, ids))
+    difference.worse = [*difference.changed.values(), *difference.worse]
     _of_the_run(difference, old, new)
     return difference
 
@@ -136,9 +168,15 @@ def tell(difference, say, quiet=False):
     one_run = {
         kind: [f"{r['id']}: {r['outcome']}" for r in getattr(difference, kind)] for kind in ("new", "gone")
     }
-    kinds = {"note": difference.notes, **one_run, "better": difference.better, "worse": difference.worse}
+    kinds = {
+        "note": difference.notes,
+        **one_run,
+        "better": difference.better,
+        "flaky": difference.flaky,
+        "worse": difference.worse,
+    }
     for kind, texts in kinds.items():
-        if quiet and kind != "worse":
+        if quiet and kind not in ("flaky", "worse"):
             continue
         for text in texts[:LISTED]:
             say(kind, text)
@@ -147,6 +185,7 @@ def tell(difference, say, quiet=False):
     say(
         "worse" if difference.worse else "same",
         f"{difference.common} cells compared: {len(difference.worse)} worse, {len(difference.better)} better, "
+        f"{f'{len(difference.flaky)} flaky, ' if difference.flaky else ''}"
         f"{len(difference.new)} new{_in_brackets(difference.new)}, "
         f"{len(difference.gone)} gone{_in_brackets(difference.gone)}",
     )

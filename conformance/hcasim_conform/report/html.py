@@ -19,12 +19,13 @@ from hcasim_conform.model.tables import Tables
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "matrix.js", "cell.js", "panel.js", "main.js")
-LETTER = {outcome: outcome[0] for outcome in OUTCOMES}  # p f k u s
+LETTER = {**{outcome: outcome[0] for outcome in OUTCOMES}, "flaky": "l"}  # p f l k u s
 LETTER_OF_LEVEL = {"MUST": "M", "MUST-BY-ERRATUM": "E", "SHOULD": "S", "UNDEFINED": "U"}  # in ids of the page
 ABSENT = "."  # a cell that is not in the run
 WORDS = {
     "pass": ("✓", "pass", "does what the page says"),
     "fail": ("✗", "fail", "does something else, or nothing"),
+    "flaky": ("±", "flaky", "fails in some of its runs"),
     "known": ("≈", "known", "differs, and the DUT file says why"),
     "unexpected": ("!", "unexpected", "passes, though the DUT file says that it differs"),
     "skipped": ("–", "skipped", "not run: the DUT file denies what it needs"),
@@ -131,6 +132,10 @@ def _seen(row, strings, folder):
         row["us"],
         strings.text(row["reason"]),
         strings.artefacts([{**a, "path": a["path"] and f"{folder}{a['path']}"} for a in row["artefacts"]]),
+        [
+            [strings.text(run["outcome"]), strings.text(run["seen"]), strings.texts(run["faults"])]
+            for run in row["runs"]
+        ],
     ]
 
 
@@ -156,7 +161,7 @@ def names_of(runs):
 
 def about(runs):
     """The page's data about each run, without its cells."""
-    keys = "dut command versions mode seed repeat expression shard started seconds counts summary faults findings"
+    keys = "dut command versions mode seed repeat strict expression shard started seconds counts summary faults findings"
     return [
         {"name": name, "causes": causes(run["cells"]), **{key: run[key] for key in keys.split()}}
         for name, run in zip(names_of(runs), runs)
@@ -184,6 +189,7 @@ def write_html(runs, path, sources=None, mutants=None):
         runs=head["runs"],
         words=WORDS,
         outcomes=OUTCOMES,
+        letters=LETTER,
         used=[o for o in OUTCOMES if o in ("pass", "fail") or any(run["summary"][o] for run in runs)],
         levels=[(level, LETTER_OF_LEVEL[level], TITLES.get(level, level)) for level in LEVELS],
         mutants=mutants,

@@ -26,10 +26,11 @@ def _failure(row):
         return "known-difference", row["reason"]
     if row["outcome"] == "unexpected":
         return "unexpected-pass", f"listed as a known difference: {row['reason']}"
-    return "failure", row["faults"][0] if row["faults"] else row["seen"]
+    kind = "flaky" if row["outcome"] == "flaky" else "failure"
+    return kind, row["faults"][0] if row["faults"] else row["seen"]
 
 
-def _case(suite, name, rows):
+def _case(suite, name, rows, strict):
     """One test case for one cell, or for several with the same outcome."""
     row = rows[0]
     case = ElementTree.SubElement(suite, "testcase", classname=suite.get("name"), name=clean(name))
@@ -38,12 +39,15 @@ def _case(suite, name, rows):
         ElementTree.SubElement(case, "skipped", message=clean(row["reason"] or ""))
     elif row["outcome"] != "pass":
         kind, message = _failure(row)
-        element = ElementTree.SubElement(case, "failure", type=kind, message=clean(message))
+        # surefire: a test that failed, and passed when it was repeated
+        tag = "flakyFailure" if kind == "flaky" and not strict else "failure"
+        element = ElementTree.SubElement(case, tag, type=kind, message=clean(message))
         said = [
             f"{row['level']}: {row['clause']}",
             f"expected: {row['expected']}",
             f"seen: {row['seen']}",
             *row["faults"],
+            *(f"run {n}: {run['outcome']}: {run['seen']}" for n, run in enumerate(row["runs"], 1)),
         ]
         element.text = clean("\n".join(said))
 
@@ -61,10 +65,10 @@ def _cases(rows, many):
         yield (key, here) if isinstance(key, str) else (f"{key[0]}/* ({len(here)} cells, {key[1]})", here)
 
 
-def _suite(root, name, rows, many):
+def _suite(root, name, rows, many, strict):
     suite = ElementTree.SubElement(root, "testsuite", name=name)
     for title, here in _cases(rows, many):
-        _case(suite, title, here)
+        _case(suite, title, here, strict)
     failures, skipped = len(suite.findall("testcase/failure")), len(suite.findall("testcase/skipped"))
     counts = {"tests": len(suite), "failures": failures, "errors": 0, "skipped": skipped}
     for key, number in counts.items():
@@ -105,7 +109,7 @@ def write(data, path):
         suites.setdefault(f"{row['api']}.{row['op']}.{row['qp']}", []).append(row)
     _properties(_as_a_whole(root, data["faults"]), data)
     for name, rows in suites.items():
-        _suite(root, name, rows, len(data["cells"]) > MANY)
+        _suite(root, name, rows, len(data["cells"]) > MANY, data["strict"])
     for key in ("tests", "failures", "errors"):
         root.set(key, str(sum(int(suite.get(key)) for suite in root)))
     root.set("time", f"{data['seconds']:.3f}")

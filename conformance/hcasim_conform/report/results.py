@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The record of a run: results.json, schema version 4. Every report is made from it.
+"""The record of a run: results.json, schema version 5. Every report is made from it.
 
 In memory each cell is a dict. In the file a cell that needs no attention (pass, skipped) is an array of
 indexes into `strings`: thousands of cells share sentences and calls, and a run of all defined
@@ -17,8 +17,9 @@ from pathlib import Path
 from hcasim_conform.model.cells import LEVELS
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schema" / "results.schema.json"
-VERSION = 4
-OUTCOMES = ("pass", "fail", "known", "unexpected", "skipped")
+VERSION = 5
+OUTCOMES = ("pass", "fail", "flaky", "known", "unexpected", "skipped")
+RED = ("fail", "unexpected")  # outcomes that fail the run; flaky does with --strict
 COMPACT = ("pass", "skipped")  # outcomes of cells that are stored as arrays
 # Reasons in counts.left_out: one that a merge removes, and one that it adds up.
 OTHER_SHARDS = "in other shards"
@@ -40,6 +41,7 @@ class Run:
     mode: str = "covering"  # or exhaustive
     seed: int = 0
     repeat: int = 1
+    strict: bool = False
     expression: str | None = None  # of -k
     shard: tuple | None = None  # (k, n)
     counts: dict | None = None  # exist, run, left_out: {reason: number}
@@ -68,6 +70,7 @@ def cell_record(cell, outcome, result, reason, clause_errata):
         "us": result.us,
         "reason": reason,
         "artefacts": getattr(result, "artefacts", []),
+        "runs": getattr(result, "runs", []),
     }
 
 
@@ -104,6 +107,11 @@ def causes(rows):
     return sorted(found.values(), key=lambda cause: -cause["cells"])
 
 
+def failed(row):
+    """How many runs of a flaky cell failed."""
+    return sum(run["outcome"] in RED for run in row["runs"])
+
+
 def summarize(rows):
     """Numbers of cells by outcome, in total and for each level, and of those that a known difference ended."""
     levels = {level: dict.fromkeys(("cells", *OUTCOMES), 0) for level in LEVELS}
@@ -134,6 +142,7 @@ def record(tables, dut, cells, outcomes, run):
         "mode": run.mode,
         "seed": run.seed,
         "repeat": run.repeat,
+        "strict": run.strict,
         "expression": run.expression,
         "shard": list(run.shard) if run.shard else None,
         "started": run.started,
@@ -283,7 +292,7 @@ def unpack(doc):
     for row in doc["cells"]:
         if isinstance(row, list):
             row = {name: fetch(value) for (name, fetch), value in zip(columns, row, strict=True)}
-            row["faults"], row["observed"] = [], []
+            row["faults"], row["observed"], row["runs"] = [], [], []
         cells.append(row)
     head = {key: value for key, value in doc.items() if key not in ("columns", "strings", "cells")}
     return {**head, "summary": summarize(cells), "cells": cells}
@@ -330,8 +339,20 @@ def _from_3(doc):
     return {**doc, "cells": cells, "summary": {**doc["summary"], "early": early}}
 
 
+def _from_4(doc):
+    """Version 5 adds the outcome flaky, `runs` to each cell that is an object, and `strict`."""
+    cells = [row if isinstance(row, list) else {**row, "runs": []} for row in doc["cells"]]
+    levels = {level: {**counts, "flaky": 0} for level, counts in doc["summary"]["levels"].items()}
+    return {
+        **doc,
+        "strict": False,
+        "cells": cells,
+        "summary": {**doc["summary"], "flaky": 0, "levels": levels},
+    }
+
+
 # Version of a file: function that converts it to the next version (docs/stability.md).
-STEPS = {2: _from_2, 3: _from_3}
+STEPS = {2: _from_2, 3: _from_3, 4: _from_4}
 
 
 def _check_version(doc, path):

@@ -8,10 +8,17 @@ from rich.table import Table
 from rich.text import Text
 
 from hcasim_conform.model.cells import APIS, TITLES, TYPES
-from hcasim_conform.report.results import STOPPED, causes
+from hcasim_conform.report.results import RED, STOPPED, causes, failed
 
-STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta", "skipped": "dim"}
-WORST_FIRST = ("fail", "unexpected", "known", "pass", "skipped")
+STYLE = {
+    "pass": "green",
+    "fail": "bold red",
+    "flaky": "bold yellow",
+    "known": "red",
+    "unexpected": "bold magenta",
+    "skipped": "dim",
+}
+WORST_FIRST = ("fail", "unexpected", "flaky", "known", "pass", "skipped")
 LISTED = 30  # most lines of cells that need attention
 PERIOD = 10  # seconds from one line of progress to the next
 
@@ -90,9 +97,12 @@ def _matrix(by_op):
 def _attention(data, quiet):
     """(style, word, text) of each cell that needs attention, and of the findings; quiet: without those that are known."""
     for row in data["cells"]:
-        if row["outcome"] in ("fail", "unexpected"):
+        if row["outcome"] in RED:
             why = row["faults"][0] if row["faults"] else f"passes, listed as: {row['reason']}"
             yield STYLE[row["outcome"]], row["outcome"], f"{row['id']}: {why}"
+    for row in data["cells"]:
+        if row["outcome"] == "flaky":
+            yield STYLE["flaky"], "flaky", f"{row['id']}: {_flaky(row)}"
     for fault in data["faults"]:
         yield "bold red", "run", fault
     for finding in data["findings"]:
@@ -102,6 +112,14 @@ def _attention(data, quiet):
         yield "red" if known else "bold red", "finding", finding["text"] + (
             f" (known: {known})" if known else ""
         )
+
+
+def _flaky(row):
+    """What a flaky cell has seen when it failed, and when it did not."""
+    bad = next(run for run in row["runs"] if run["outcome"] in RED)
+    good = next(run for run in row["runs"] if run["outcome"] not in RED)
+    why = bad["faults"][0] if bad["faults"] else "passes, though the DUT file lists a difference"
+    return f"{failed(row)} of {len(row['runs'])} runs fail: {why}; another run is {good['outcome']}: {good['seen']}"
 
 
 def _levels(data):
@@ -138,6 +156,7 @@ def summarize(data, out, console=None, quiet=False):
     s = data["summary"]
     console.print(
         f"[bold]{s['cells']} cells on {data['dut']['name']}: {s['pass']} pass, {s['fail']} fail, "
+        f"{str(s['flaky']) + ' flaky, ' if s['flaky'] else ''}"
         f"{s['known']} differ as the DUT file says ({s['early']} of them ended early), {s['unexpected']} pass unexpectedly, {s['skipped']} skipped[/] "
         f"in {data['seconds']:.1f} s. Report: {out / 'report.html'}",
         highlight=False,

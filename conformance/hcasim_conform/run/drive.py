@@ -45,6 +45,7 @@ class Result:
     clock: tuple = (None, None)  # simulated nanoseconds at its start and end
     posts: list = field(default_factory=list)  # the postings, and the return values of the API
     ends: list = field(default_factory=list)  # device and GID of requester and responder
+    runs: list = field(default_factory=list)  # of a flaky cell: outcome and observation of each run
 
 
 def failed(reason):
@@ -52,11 +53,8 @@ def failed(reason):
 
 
 def worst(results):
-    """The result of a cell that was run several times: the first failure, and the number of that run."""
-    for number, result in enumerate(results, 1):
-        if not result.passed:
-            return replace(result, faults=[f"run {number} of {len(results)}: {f}" for f in result.faults])
-    return results[0]
+    """The result of a cell that was run several times: the first failure."""
+    return next((result for result in results if not result.passed), results[0])
 
 
 def wire_of(cell):

@@ -3,15 +3,19 @@
 
 Cells run in the background, a group per runner process, as many at a time as there are cores. There may be
 hundreds of thousands: pytest waits for the cells of a row, counts it and gives the exit status.
+
+A cell that fails is repeated in another process. If it fails only sometimes, it is flaky.
 """
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from hcasim_conform.run import drive
 from hcasim_conform.run.device import Device, DeviceError
 from hcasim_conform.model.tables import SPEC
+from hcasim_conform.report.results import RED, observations
 
 MANY = 25000  # above this number, cells that pass have no list of calls
 NAMED = 10  # failing cells named in a test's message
@@ -93,7 +97,7 @@ class Session:
         self.faults = []  # faults that belong to no cell
         self.outcomes = {}  # id -> (outcome, Result, reason)
         self.skipped = {}  # id -> reason: the device cannot run it
-        self._results = {}  # of cells that are to be repeated
+        self._results = {}  # id -> results of the cell so far
         self.device = Device(dut, bin_dir)
         self.error = None  # why there is no device
         self.ready = lambda: None  # called when there is one
@@ -144,45 +148,51 @@ class Session:
 
     def _run_group(self, cells):
         try:
-            for _ in range(self.repeat):
-                run = drive.GroupRun(
-                    self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how
-                )
-                run.enough, run.stop = self._enough, self._full
-                run.run()
+            runs = [self._drive(cells) for _ in range(self.repeat)]
+            red = [cell for cell in cells if cell.id in self._results]
+            if self.repeat == 1 and red and not runs[0].stuck.hopeless:
+                self._drive(red, again=True)
         except Exception as error:  # every cell needs an outcome, even after an error of the suite
             for cell in cells:
                 if cell.id not in self.outcomes:
-                    self._decide(cell, drive.failed(f"the suite itself failed: {error!r}"))
+                    self._decide(cell, [drive.failed(f"the suite itself failed: {error!r}")])
         finally:
             self._settle_rest(cells)
 
+    def _drive(self, cells, again=False):
+        run = drive.GroupRun(self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how)
+        if not again:
+            run.enough, run.stop = self._enough, self._full
+        run.run()
+        return run
+
     def _settle_rest(self, cells):
-        """After --maxfail: cells that were not run, or not as often as they should be."""
+        """Cells that fail and were not repeated; after --maxfail also those that were not run as often as they should be."""
         for cell in (cell for cell in cells if cell.id not in self.outcomes):
-            result = drive.worst(self._results.pop(cell.id, [drive.Result(True)]))
-            if result.passed:
-                self._settle(cell, NOT_RUN, result, None)
+            results = self._results.pop(cell.id, [])
+            if any(self._outcome(cell, result) in RED for result in results):
+                self._decide(cell, results)
             else:
-                self._decide(cell, result)
+                self._settle(cell, NOT_RUN, drive.Result(True), None)
 
     def _full(self):
         return self.maxfail is not None and len(self._failing) >= self.maxfail
 
     def _enough(self, cell, result):
         """The taps may still have to judge the result: they find only more faults."""
-        if self.maxfail is not None and self._outcome(cell, result) == "fail":
+        if self.maxfail is not None and self._outcome(cell, result) in RED:
             self._failing.add(cell.id)
         return self._full()
 
     def _report(self, cell, result):
-        if self.repeat > 1:
-            known = self._results.setdefault(cell.id, [])
-            known.append(result)
-            if len(known) < self.repeat:
-                return
-            result = drive.worst(self._results.pop(cell.id))
-        self._decide(cell, result)
+        results = self._results.setdefault(cell.id, [])
+        results.append(result)
+        self._enough(cell, result)
+        wanted = self.repeat
+        if wanted == 1 and self._outcome(cell, results[0]) in RED:
+            wanted = 2
+        if len(results) == wanted:
+            self._decide(cell, self._results.pop(cell.id))
 
     def _outcome(self, cell, result):
         difference = self.dut.difference(cell)
@@ -190,14 +200,28 @@ class Session:
             return difference.outcome(result)
         return "pass" if result.passed else "fail"
 
-    def _decide(self, cell, result):
-        outcome = self._outcome(cell, result)
-        if outcome in ("fail", "unexpected"):
-            self._failing.add(cell.id)
+    def _decide(self, cell, results):
+        outcomes = [self._outcome(cell, result) for result in results]
+        red = sum(outcome in RED for outcome in outcomes)
+        if 0 < red < len(results):
+            outcome, result = "flaky", self._of_all_runs(outcomes, results)
+        else:
+            result = drive.worst(results)
+            outcome = self._outcome(cell, result)
         explained = outcome in ("known", "unexpected")
         if explained and self.dut.difference(cell).race:
             result.observed = None  # what such a cell sees differs from run to run
         self._settle(cell, outcome, result, self.dut.difference(cell).reason if explained else None)
+
+    @staticmethod
+    def _of_all_runs(outcomes, results):
+        """The result of a flaky cell: that of the first run that fails, and what each run has seen."""
+        runs = [
+            {"outcome": outcome, "seen": r.seen, "faults": r.faults, "observed": observations(r)}
+            for outcome, r in zip(outcomes, results)
+        ]
+        first = next(r for outcome, r in zip(outcomes, results) if outcome in RED)
+        return replace(first, observed=None, runs=runs)
 
     def _settle(self, cell, outcome, result, reason):
         with self._ready:
@@ -205,6 +229,13 @@ class Session:
             self._ready.notify_all()
         if outcome != NOT_RUN:
             self.progress.advance(outcome)
+
+    def failures(self, cell):
+        """How many runs of a cell failed."""
+        outcome, result, _ = self.outcomes[cell.id]
+        if outcome == "flaky":
+            return sum(run["outcome"] in RED for run in result.runs)
+        return self.repeat if outcome in RED else 0
 
     def wait(self, cell):
         with self._ready:

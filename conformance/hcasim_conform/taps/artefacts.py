@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Files of a cell's traces: a capture file, and its work requests and TLPs as text."""
 import struct
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 
@@ -46,6 +47,7 @@ class Keeper:
     def __init__(self, out):
         self.out = Path(out) if out else None
         self.rows = set()
+        self.names = Counter()
 
     def put(self, cell, result, piece):
         row = (cell.api, cell.short, cell.qpt)
@@ -65,7 +67,9 @@ class Keeper:
     def _capture(self, cell, piece):
         if self.out is None or not piece.frames:
             return None
-        name = f"{FOLDER}/{cell.id.replace('/', '.')}.pcap"
+        self.names[cell.id] += 1
+        number = self.names[cell.id]
+        name = f"{FOLDER}/{cell.id.replace('/', '.')}{f'.{number}' if number > 1 else ''}.pcap"
         path = self.out / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(pcap(piece.frames))

@@ -79,6 +79,7 @@ function seenTerms(letter, run) {
   terms.push(...term("seen", run.seen || "nothing", run.errno ? make("code", { class: "errno" }, run.errno) : null));
   const faults = run.faults.filter((f) => f !== run.seen);
   if (faults.length) terms.push(...term("wrong", ...faults.map((f) => make("div", { class: "wrong" }, f))));
+  run.again.forEach((r, n) => terms.push(...term(`run ${n + 1}`, make("div", {}, `${r.outcome}: ${r.faults[0] || r.seen || "nothing"}`))));
   return terms;
 }
 

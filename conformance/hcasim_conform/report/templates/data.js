@@ -2,8 +2,8 @@
 /* The page's data: a head, an index of all cells, and the details of each box, the latter two compressed. */
 
 const head = JSON.parse(document.getElementById("head").textContent);
-const NAMES = { p: "pass", f: "fail", k: "known", u: "unexpected", s: "skipped", ".": "absent" };
-const WORST_FIRST = "fukps.";
+const NAMES = { p: "pass", f: "fail", l: "flaky", k: "known", u: "unexpected", s: "skipped", ".": "absent" };
+const WORST_FIRST = "fulkps.";
 const several = head.runs.length > 1;
 const mark = (letter) => (letter === "." ? " " : head.words[NAMES[letter]][0]);
 const letterOf = (run) => String.fromCharCode(65 + run);
@@ -49,9 +49,9 @@ async function detailsOf(box, i) {
   const texts = (list) => list.map(text);
   const [[clause, also, errata, expected], ...runs] = cells[i];
   const artefact = ([kind, path, lines]) => ({ kind: text(kind), path: text(path), text: lines && texts(lines).join("\n") });
-  const seenBy = ([seen, faults, calls, errno, us, reason, artefacts]) => ({
+  const seenBy = ([seen, faults, calls, errno, us, reason, artefacts, again]) => ({
     seen: text(seen), faults: texts(faults), calls: texts(calls[1]).map((call) => call.replaceAll("{wr_id}", calls[0])), errno: text(errno), us, reason: text(reason),
-    artefacts: artefacts.map(artefact),
+    artefacts: artefacts.map(artefact), again: again.map(([outcome, seen, faults]) => ({ outcome: text(outcome), seen: text(seen), faults: texts(faults) })),
   });
   return { clause: text(clause), also: texts(also), errata: texts(errata), expected: text(expected), runs: runs.map((r) => r && seenBy(r)) };
 }
