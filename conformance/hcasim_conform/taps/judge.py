@@ -6,6 +6,7 @@ runner process has ended, its traces are cut at the start times of its cells, in
 piece is compared with the journal of the cell's postings.
 """
 import contextlib
+import re
 import tempfile
 from pathlib import Path
 
@@ -46,6 +47,7 @@ STOPPED = (
     "tag_fails",
     "tag_rendezvous_stopped",
 )
+NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
 NO_CLOCK = "the device has no clock, which says when a cell began: its DUT file cannot have a tap"
 SPREAD = ("destinations",)  # the requests of one posting go to several QPs
 REPEATED = ("rnr", "retry")  # the same request is repeated
@@ -125,16 +127,29 @@ class Tap:
         next_psn = {}
         for (cell, result), until in zip(timed, ends_of([result for _, result in results])):
             piece = traces.piece(result.clock[0], until)
-            if result.passed:
-                faults = self.faults_of(cell, result, piece, next_psn)
-                result.faults += faults[:8]
-                result.passed = not faults
-            else:
+            faults = [] if self._is_race(cell, result) else self.faults_of(cell, result, piece, next_psn)
+            if not result.passed:
                 lose_count(result, next_psn)
+            self._add(result, faults)
             self.keep.put(cell, result, piece)
 
+    def _is_race(self, cell, result):
+        """A cell whose known difference is one fault that comes now and then: others would not be known."""
+        difference = self.dut.difference(cell)
+        return not result.passed and bool(difference and difference.race)
+
+    @staticmethod
+    def _add(result, faults):
+        """Of a cell that has failed, the first fault of each link counts: others may follow from what the runner has seen."""
+        if not result.passed:
+            faults = list({fault.split(":")[0]: fault for fault in reversed(faults)}.values())
+        result.faults += faults[:8]
+        result.passed = result.passed and not faults
+        if result.observed is not None:
+            result.observed += [("tap", NUMBERS.sub("#", fault), False) for fault in faults[:8]]
+
     def faults_of(self, cell, result, piece, next_psn):
-        faults = [] if cell.short in HAND_MADE else [f"wire: {text}" for text in piece.complaints]
+        faults = [] if cell.short in HAND_MADE else flaws(piece)
         if cell.api == "suite" and cell.short in REPEATED:
             self._repeated(cell, result, piece, faults.append)
             lose_count(result, next_psn)
@@ -231,6 +246,13 @@ def ends_of(results):
         if result.clock[0] is not None:
             ends.append(float("inf") if after is None else after.clock[0] or result.clock[1])
     return ends
+
+
+def flaws(piece):
+    """Packets that are not well formed: requests and answers, whoever sent them."""
+    found = [f"wire: {text}" for text in piece.complaints]
+    flawed = ((packet, packet.flaw()) for packet in piece.packets)
+    return found + [f"wire: {flaw}: {packet.says()}" for packet, flaw in flawed if flaw][:1]
 
 
 def lose_count(result, next_psn):

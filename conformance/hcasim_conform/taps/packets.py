@@ -68,6 +68,7 @@ class Packet:
     op: str
     response: bool
     solicited: bool
+    migrated: bool  # MigReq
     ackreq: bool
     dqpn: int
     psn: int
@@ -80,6 +81,22 @@ class Packet:
     @property
     def syndrome(self):
         return self.values.get("aeth", 0) >> 24
+
+    @property
+    def msn(self):
+        return self.values["aeth"] & 0xFFFFFF
+
+    def flaw(self):
+        """What is wrong with the packet whatever it carries; None: nothing."""
+        if not self.icrc_ok:
+            return "the ICRC is wrong"
+        if not self.udp_sum_ok:
+            return "the UDP checksum is neither 0 nor right"
+        if not self.migrated:  # 17.2.8: no path is migrated here
+            return "MigReq is 0"
+        if self.response and self.ackreq:
+            return "an answer asks for an acknowledgement (AckReq)"
+        return None
 
     def says(self):
         values = " ".join(f"{k}={v:#x}" for k, v in self.values.items() if not k.startswith("_"))
@@ -213,6 +230,7 @@ def parse(ns, frame):
         op=op[0],
         response=response,
         solicited=bool(flags & 0x80),
+        migrated=bool(flags & 0x40),
         ackreq=bool(psn >> 31),
         dqpn=dqpn & 0xFFFFFF,
         psn=psn & 0xFFFFFF,
