@@ -53,7 +53,7 @@ KINDS = (
     ("moderation", "moderation", MODERATE, "SHOULD", ("MODERATION",), False,
      "an event after the count or the period, also when they are changed while completions are held back"),
     ("sizes", "create_sizes", CREATE, "SHOULD", ("CQ-LIMITS",), False,
-     "at least as many entries as asked for, and each of them is used; EINVAL beyond the limits"),
+     "at least as many entries as asked for, max_cqe included, and each of them is used; EINVAL beyond the limits"),
     ("flags", "create_flags", CREATE_EX, "SHOULD", ("CQ-LIMITS",), False,
      "flags that verbs.h defines are accepted or not supported, others are refused"),
     ("parent-domain", "create_domain", DOMAIN, "SHOULD", ("PARENT-BUSY",), False,

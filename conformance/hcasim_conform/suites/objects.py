@@ -40,7 +40,7 @@ BAD_BIND = "the bind is refused, or completes with IBV_WC_MW_BIND_ERR"
 
 class Objects(Suite):
     def cases(self):
-        for suite in (self._windows, self._regions, self._tso, self._checksum, self._shapes):
+        for suite in (self._windows, self._regions, self._tso, self._checksum, self._padding, self._shapes):
             yield from suite()
 
     def _windows(self):
@@ -361,6 +361,19 @@ class Objects(Suite):
                         args={"tcp": int(protocol == "tcp"), "region": region},
                         needs=("flags/IP_CSUM",),
                     )
+
+    def _padding(self):
+        yield Case(
+            suite="checksum",
+            qpt="RAW_PACKET",
+            case="padding",
+            scenario="padding",
+            says="a frame of 20 bytes arrives with 60, and the other 40 are zeros",
+            expect=Expect(
+                "ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send", level="SHOULD", errata=("RAW-PADDING",)
+            ),
+            wrs=(self.work("SEND", "RAW_PACKET", data=Data("sge", "sge", (20,))),),
+        )
 
     def _shapes(self):
         """Frames with VLAN tags, options, extension headers, and fragments."""

@@ -45,6 +45,20 @@ class Posting(Suite):
                     args=args,
                     ask=asked,
                 )
+            for family in (4, 6):
+                yield Case(
+                    suite="order",
+                    qpt=qpt,
+                    case=f"ipv{family}",
+                    scenario="in_order",
+                    says=f"the same between GIDs of IPv{family}",
+                    expect=Expect(
+                        ORDER, also=("ibv_modify_qp/DESCRIPTION/ah_attr",), errata=("COMPLETION-ORDER",)
+                    ),
+                    wrs=full,
+                    args={"family": family},
+                    ask=asked,
+                )
 
     def _atomics(self):
         """Properties of atomics that a table of single requests does not test."""

@@ -86,8 +86,27 @@ class Sending(Suite):
             yield self._fenced(qpt, "unsignaled", FENCED["between"], silent)
             yield self._fenced(qpt, "one-in-flight", FENCED["between"], rd_atomic=1)
             yield self._fenced(qpt, "psn-wrap", FENCED["between"], psn=LAST_PSN - 3)
+            yield self._answered(qpt)
             window = self._fenced(qpt, "after-bind", FENCED_WINDOW)
             yield replace(window, needs=("memory_windows/2",))
+
+    def _answered(self, qpt):
+        """FLUSH and ATOMIC_WRITE bring nothing that a later request could send: the order is seen on the wire."""
+        names = ("FLUSH", "ATOMIC_WRITE")
+        table = [((name, 8), (SEND, 40), (WRITE, 900)) for name in names]
+        rows = [(name, size, number % 3 == 1) for number, (name, size) in enumerate(sum(table, ()))]
+        case = self._fenced(qpt, "after-flush", (), wr=1)
+        return replace(
+            case,
+            says="a fenced request leaves after the answers of FLUSH and ATOMIC_WRITE before it",
+            expect=replace(case.expect, errata=("FENCE-XRC",)),
+            wrs=tuple(
+                self.work(name, qpt, SIGNALED + (("FENCE",) if fenced else ()), size=size)
+                for name, size, fenced in rows
+            ),
+            ask=("SEND", "RDMA_WRITE", *names),
+            needs=tuple(f"operations/{qpt}/{name}" for name in names),
+        )
 
     def _fenced(self, qpt, case, table, unsignaled=(), **args):
         return Case(

@@ -85,6 +85,14 @@ class Sentences(Suite):
             Expect(WRITEV + "connected", errata=("POST-IN-RESET",)),
             connected=0,
         )
+        yield cm_case(
+            "writev",
+            "no-resources",
+            "writev_no_resources",
+            "over a connection whose sides have neither responder_resources nor initiator_depth both QPs have the right to "
+            "write, and a write is executed",
+            Expect(WRITEV + "connected"),
+        )
         for case, remote, clause, status in (
             ("local-deregistered", 0, "registered", "LOC_PROT_ERR"),
             ("remote-deregistered", 1, "remote", "REM_ACCESS_ERR"),

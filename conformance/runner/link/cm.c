@@ -114,15 +114,17 @@ static int reach(struct cm *cm, const struct dut *dut, struct sockaddr_storage *
 	return expect_event(cm, dut->timeout_ms, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
-static struct rdma_conn_param parameters(void)
+static struct rdma_conn_param parameters(const struct cm *cm)
 {
+	const uint8_t most = cm->no_resources ? 0 : 1;
+
 	return (struct rdma_conn_param){
-		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 6};
+		.responder_resources = most, .initiator_depth = most, .retry_count = 7, .rnr_retry_count = 6};
 }
 
 int cm_accept(struct cm *cm, unsigned int timeout_ms)
 {
-	struct rdma_conn_param param = parameters();
+	struct rdma_conn_param param = parameters(cm);
 	int ret = expect_event(cm, timeout_ms, RDMA_CM_EVENT_CONNECT_REQUEST);
 
 	if (!ret)
@@ -143,7 +145,7 @@ int cm_established(struct cm *cm, unsigned int timeout_ms)
 
 int cm_connect(struct cm *cm, const struct dut *dut)
 {
-	struct rdma_conn_param param = parameters();
+	struct rdma_conn_param param = parameters(cm);
 	int ret;
 
 	cm->step = "rdma_connect";

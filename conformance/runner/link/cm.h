@@ -11,6 +11,7 @@
 struct cm {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener, *client, *server;
+	bool no_resources;     /* set before cm_connect(): no READs and atomics */
 	const char *step;      /* call or event that failed */
 	struct ibv_qp_cap cap; /* as granted to the client */
 	/* of the server */

@@ -297,3 +297,37 @@ __attribute__((noinline)) void kit_dirty_stack(void)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = 0xa5;
 }
+
+static bool take_gid(struct end *end, bool v4)
+{
+	if (!kit_gid(end, v4, &end->gid_index, &end->gid))
+		return false;
+	end->roce_v1 = false;
+	return true;
+}
+
+bool kit_family(struct kit *k)
+{
+	static struct end usual[2];
+	static bool taken;
+	struct dut *dut = &k->r->dut;
+	const int family = kit_arg(k, "family", 0);
+
+	if (taken) {
+		link_destroy(k->l);
+		dut->requester = usual[0];
+		dut->responder = usual[1];
+	}
+	taken = family;
+	if (!family)
+		return true;
+	usual[0] = dut->requester;
+	usual[1] = dut->responder;
+	if (dut->requester.port_attr.link_layer != IBV_LINK_LAYER_INFINIBAND &&
+	    take_gid(&dut->requester, family == 4) && take_gid(&dut->responder, family == 4))
+		return true;
+	dut->requester = usual[0];
+	dut->responder = usual[1];
+	seen(k->res, "the ends have no GID for IPv%d; ", family);
+	return false;
+}

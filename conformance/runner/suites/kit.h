@@ -64,5 +64,10 @@ void kit_dirty_stack(void);
 
 /* A GID of this end for IPv4 or IPv6. Of a peer process only the GID of the DUT file is known. False: there is none. */
 bool kit_gid(const struct end *end, bool v4, int *index, union ibv_gid *gid);
+/*
+ * Both ends have a GID of the address family that the cell's argument `family` names (4 or 6), else that of the DUT
+ * file, until the next cell. False, and a remark: they have none.
+ */
+bool kit_family(struct kit *k);
 
 #endif

@@ -45,9 +45,9 @@ void run_suite_cell(struct runner *r, const struct cell *cell, struct result *re
 	struct kit kit = {.r = r, .cell = cell, .res = res, .l = &r->link};
 
 	kit.wrong = (unsigned int)kit_arg(&kit, "wrong", 0);
-	if (s)
+	if (s && kit_family(&kit))
 		s->run(&kit);
-	else
+	else if (!s)
 		fault(&res->verdict, "the runner has no scenario '%s'", cell->scenario);
 	if (kit.wrong > kit.checks)
 		fault(&res->verdict, "check %u is to be wrong, the scenario has %u", kit.wrong, kit.checks);

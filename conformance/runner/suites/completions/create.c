@@ -62,6 +62,20 @@ static void refused_plain(struct kit *k, int cqe)
 		ibv_destroy_cq(cq);
 }
 
+/* A CQ of the most entries that there may be, whose memory may be refused. */
+static void most(struct kit *k, int cqe)
+{
+	struct ibv_cq *cq = ibv_create_cq(k->r->dut.requester.ctx, cqe, NULL, NULL, 0);
+
+	log_call(&k->res->log, "cq = ibv_create_cq(ctx, %d, NULL, NULL, 0)", cqe);
+	if (!cq && errno != ENOMEM)
+		KIT_FAULT(k, "ibv_create_cq of max_cqe (%d) entries: %s", cqe, errno_name(errno));
+	if (cq && cq->cqe < cqe)
+		KIT_FAULT(k, "the CQ has %d entries, %d were asked for", cq->cqe, cqe);
+	if (cq)
+		ibv_destroy_cq(cq);
+}
+
 static void create_sizes(struct kit *k)
 {
 	const struct end *end = &k->r->dut.requester;
@@ -75,8 +89,10 @@ static void create_sizes(struct kit *k)
 		EINVAL);
 	for (int cqe = 0; cqe > -3; cqe--)
 		refused_plain(k, cqe);
-	if (end->attr.max_cqe <= 1 << 16) /* of a larger one the memory may be refused */
+	if (end->attr.max_cqe <= 1 << 16)
 		works(k, "max_cqe entries", ATTR(end->attr.max_cqe), false);
+	else
+		most(k, end->attr.max_cqe);
 }
 
 static void create_flags(struct kit *k)

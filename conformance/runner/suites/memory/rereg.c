@@ -120,6 +120,19 @@ static void judge_lkey(struct rereg *t, uint32_t at, enum ibv_wc_status status)
 		kit_expect(t->k, l, l->cq, l->qp, 0x1e4e9, status);
 }
 
+/* The region uses the protection domain that it has now. */
+static bool is_used(struct rereg *t)
+{
+	int ret = ibv_dealloc_pd(t->other);
+
+	log_call(&t->k->res->log, "ibv_dealloc_pd(pd)");
+	if (kit_holds(t->k, ret > 0))
+		return true;
+	t->other = ret ? t->other : NULL;
+	KIT_FAULT(t->k, "ibv_dealloc_pd of the region's new protection domain returned %d", ret);
+	return false;
+}
+
 static void rereg(struct kit *k)
 {
 	struct ibv_pd *own = k->r->dut.requester.pd;
@@ -129,7 +142,8 @@ static void rereg(struct kit *k)
 
 	if (set_up(&t)) {
 		pd = flags & IBV_REREG_MR_CHANGE_PD ? t.other : own;
-		if (change(&t, flags, pd, NEW, flags & IBV_REREG_MR_CHANGE_ACCESS ? rights : 0)) {
+		if (change(&t, flags, pd, NEW, flags & IBV_REREG_MR_CHANGE_ACCESS ? rights : 0) &&
+		    (pd == own || is_used(&t))) {
 			if (flags & IBV_REREG_MR_CHANGE_TRANSLATION)
 				judge_range(&t, pd, NEW, OLD);
 			else

@@ -88,6 +88,35 @@ static void writev_early(struct kit *k)
 	finish(k, &l, &cm);
 }
 
+static void has_write(struct kit *k, const char *side, struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr = {0};
+	int ret = ibv_query_qp(qp, &attr, IBV_QP_ACCESS_FLAGS, &init);
+
+	KIT_CHECK(k, !ret && attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE,
+		  "the %s's QP has the access flags 0x%x, REMOTE_WRITE is not among them", side,
+		  attr.qp_access_flags);
+}
+
+/* Without responder resources there are no READs and atomics; a write needs none. */
+static void writev_no_resources(struct kit *k)
+{
+	struct link l = {0};
+	struct cm cm;
+
+	if (check(k, cm_begin(&cm, &k->r->dut, k->cell->ask_sge, k->cell->ask_inline, &k->res->log), &cm)) {
+		cm.no_resources = true;
+		if (check(k, cm_connect(&cm, &k->r->dut), &cm) && lend(k, &l, &cm)) {
+			has_write(k, "client", cm.client->qp);
+			has_write(k, "server", cm.peer);
+			if (KIT_GOOD(k))
+				write_well(k, &l, cm.client);
+		}
+	}
+	finish(k, &l, &cm);
+}
+
 /* A region of one end is deregistered before the write: it touches nothing and completes in error. */
 static void write_void(struct kit *k, struct link *l, struct rdma_cm_id *id)
 {
@@ -129,5 +158,6 @@ static void writev_void(struct kit *k)
 const struct scenario writev_scenarios[] = {
 	{"writev_early", writev_early},
 	{"writev_void", writev_void},
+	{"writev_no_resources", writev_no_resources},
 	{NULL, NULL},
 };

@@ -201,8 +201,36 @@ static void checksums(struct kit *k)
 	KIT_CHECK(k, !memcmp(got + IP + TCP, data + skip + IP + TCP, len - TCP), "the payload has changed");
 }
 
+/* A frame that is shorter than the least of Ethernet: zeros follow it. */
+static void padding(struct kit *k)
+{
+	static struct plan plan[CELL_MAX_WR];
+	uint8_t frame[ETH + IP];
+	struct link *l = k->l;
+	struct posted posted;
+	struct ibv_wc wc;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plan))
+		return;
+	put_headers(frame, 17, 0, false);
+	memcpy((uint8_t *)(uintptr_t)plan[0].sge[0].addr, frame, ETH);
+	posted = post_list(l, plan, 1, &k->res->log);
+	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+	if (!kit_expect(k, l, l->cq, l->qp, plan[0].wr_id, IBV_WC_SUCCESS) ||
+	    !kit_wait(k, l, l->peer_cq, &wc))
+		return;
+	KIT_CHECK(k, wc.status == IBV_WC_SUCCESS && wc.byte_len == LEAST_FRAME,
+		  "the receive ended with %s and %u bytes, expected %d", value_name(status_names, wc.status),
+		  wc.byte_len, LEAST_FRAME);
+	end_sync();
+	for (unsigned int i = plan[0].total; i < LEAST_FRAME; i++)
+		KIT_CHECK(k, !l->slot[0][i], "byte %u of the frame is padding and 0x%02x, expected 0", i,
+			  l->slot[0][i]);
+}
+
 const struct scenario frame_scenarios[] = {
 	{"segments", segments},
 	{"checksums", checksums},
+	{"padding", padding},
 	{NULL, NULL},
 };
