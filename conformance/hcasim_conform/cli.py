@@ -19,6 +19,7 @@ from hcasim_conform.taps import artefacts
 from hcasim_conform.taps import judge as taps
 from hcasim_conform.report import terminal
 from hcasim_conform.run import versions
+from hcasim_conform.model import addresses
 from hcasim_conform.model.cells import LEVELS
 from hcasim_conform.run.dut import DutError, load
 from hcasim_conform.select.enumeration import Enumerator
@@ -76,7 +77,10 @@ def print_counts(selection, file):
 
 
 def list_cells(selection):
-    sys.stdout.writelines(f"{c.id}  {c.expect.level}  {c.expect.clause}\n" for c in selection.cells)
+    at = addresses.load()
+    sys.stdout.writelines(
+        f"{c.id}  {c.expect.level}  {at[c.expect.clause]}  {c.expect.clause}\n" for c in selection.cells
+    )
     print_counts(selection, sys.stderr)
 
 
@@ -91,7 +95,7 @@ def wants_taps(args):
 
 
 def execute(args, tables, selector, selection, dut):
-    """Runs the cells and writes the reports. The exit status, and the record of the run if there is one."""
+    """Runs the cells. The exit status, and the record of the run if there is one."""
     started, begin = datetime.now(timezone.utc), time.monotonic()
     if wants_taps(args):
         taps.enable(dut, tables, args.out)
@@ -119,6 +123,7 @@ def execute(args, tables, selector, selection, dut):
         repeat=args.repeat,
         strict=args.strict,
         expression=args.expression,
+        requirements=args.requirements,
         shard=args.part,
         counts=selection.counts({**session.skipped, **stopped}),
         findings=[finding.record() for finding in dut.findings],
@@ -126,10 +131,6 @@ def execute(args, tables, selector, selection, dut):
     )
     cells = [cell for cell in selection.cells if cell.id not in stopped]
     data = results.record(tables, dut, cells, session.outcomes, about)
-    try:
-        commands.write_reports(data, args.out)
-    finally:  # what is said here is not lost even if the reports are
-        terminal.summarize(data, args.out, args.console, args.quiet)
     return commands.status(data), data
 
 
@@ -174,7 +175,9 @@ def conform(args):
     mutant = mutants.active(bin_dir(args.bin).parent, dut.env)
     args.mutant = {"mutant": mutant} if mutant else {}
     args.part = shard_of(args.shard) if args.shard else None
-    selector = Selector(Enumerator(tables), EXHAUSTIVE if args.exhaustive else COVERING, args.seed)
+    selector = Selector(
+        Enumerator(tables), EXHAUSTIVE if args.exhaustive else COVERING, args.seed, args.requirements
+    )
     if args.explain:
         print("\n".join(explain(tables, selector, args.explain, dut.lacks)))
         return exits.OK
@@ -189,8 +192,12 @@ def conform(args):
     if not data:
         return status
     about = brief.of_run(data, args.out)
+    difference = compare(args, dut, selection, baseline, results.reread(data)) if baseline else None
+    try:
+        commands.write_reports(data, args.out, difference)
+    finally:  # what is said here is not lost even if the reports are
+        terminal.summarize(data, args.out, args.console, args.quiet)
     if baseline:
-        difference = compare(args, dut, selection, baseline, results.load(args.out))
         status = commands.tell_difference((args.diff[0], args.out), difference, args)
         about["difference"] = brief.of_difference(difference)
     if args.json:

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from hcasim_cli import exits
-from hcasim_conform.options import merge_parser, report_parser
-from hcasim_conform.report import brief, diff
+from hcasim_conform.options import merge_parser, report_parser, trend_parser
+from hcasim_conform.report import badge, brief, diff, trend
 from hcasim_conform.report import junit
 from hcasim_conform.report import merge
 from hcasim_conform.report import results
@@ -25,16 +25,18 @@ STYLE = {
 }
 
 
-REPORTS = ("results.json", "junit.xml", "report.html")
+REPORTS = ("results.json", "junit.xml", "report.html", "baseline.json.gz", "badge.svg")
 
 
-def write_reports(data, out):
-    """REPORTS in a folder."""
-    record, tests, page = (out / name for name in REPORTS)
+def write_reports(data, out, difference=None):
+    """REPORTS in a folder. `difference`: of diff.compare(), from the baseline of the run."""
+    record, tests, page, outcomes, picture = (out / name for name in REPORTS)
     try:
         results.write_json(data, record)
+        results.write_json(results.outcomes_only(data), outcomes)
         junit.write(data, tests)
-        write_html([data], page)
+        picture.write_text(badge.draw(data["summary"], status(data)), encoding="utf-8")
+        write_html([data], page, changed=difference and difference.changed)
     except OSError as error:
         raise results.ResultsError(f"--out '{out}': the results are not written: {error.strerror}") from error
 
@@ -94,16 +96,31 @@ def report_main(build, argv):
     args = report_parser(build).parse_args(argv)
     try:
         runs = [results.load(run) for run in args.runs]
+        changed = diff.compare(results.load(args.baseline), runs[0]).changed if args.baseline else None
         mutants = args.mutants and _load_mutants(args.mutants)
         results.make_folder(args.out, ["report.html"])
     except results.ResultsError as error:
         return _refuse("report", error)
     folders = [run if run.is_dir() else run.parent for run in args.runs]
     try:
-        write_html(runs, args.out / "report.html", folders, mutants)
+        write_html(runs, args.out / "report.html", folders, mutants, changed)
     except OSError as error:
         return _refuse("report", f"{args.out / 'report.html'}: {error.strerror}")
     print(f"{args.out / 'report.html'}: {len(runs)} runs side by side")
+    return exits.OK
+
+
+def trend_main(build, argv):
+    args = trend_parser(build).parse_args(argv)
+    try:
+        runs = trend.load(args.folder)
+        results.make_folder(args.out, ["trend.html"])
+        trend.write(runs, args.out / "trend.html")
+    except results.ResultsError as error:
+        return _refuse("trend", error)
+    except OSError as error:
+        return _refuse("trend", f"{args.out / 'trend.html'}: {error.strerror}")
+    print(f"{args.out / 'trend.html'}: {len(runs)} runs")
     return exits.OK
 
 

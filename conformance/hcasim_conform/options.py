@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hcasim_cli.parser import Parser
 
-EPILOG = "Also: hcasim conform merge, report, mutants; each has --help. More: docs/conformance.md."
+EPILOG = "Also: hcasim conform merge, report, trend, mutants; each has --help. More: docs/conformance.md."
 
 
 def _number(least):
@@ -31,6 +31,12 @@ def _words(text):
 
 
 def _selecting(p):
+    p.add_argument(
+        "requirements",
+        nargs="*",
+        metavar="REQUIREMENT",
+        help="only cells that test a requirement, by its address in the report: wr/3.2, a section wr/3, a page wr/",
+    )
     p.add_argument(
         "--exhaustive", action="store_true", help="run every defined cell (default: a covering set)"
     )
@@ -207,5 +213,27 @@ def report_parser(_build):
         "Writes one report.html of several runs, side by side.",
         "results.json of a run, or its folder",
     )
+    p.add_argument(
+        "--baseline",
+        metavar="RUN",
+        help="adds a filter to the report: cells of the first run that are worse than in RUN",
+    )
     p.add_argument("--mutants", type=Path, metavar="FILE", help="mutants.json of hcasim conform mutants")
+    return p
+
+
+def trend_parser(_build):
+    p = Parser(
+        prog="hcasim conform trend",
+        description="Writes trend.html: the outcomes of all runs in a folder, in their order, and which cells changed.",
+        epilog="More: docs/ci.md.",
+    )
+    p.add_argument("folder", type=Path, metavar="FOLDER", help="folder whose subfolders are runs (--out)")
+    p.add_argument(
+        "--out",
+        default="conform-out",
+        type=Path,
+        metavar="DIR",
+        help="where the page goes (default: %(default)s)",
+    )
     return p

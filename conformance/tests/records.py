@@ -81,6 +81,7 @@ def record(cells, name="fake", **more):
         "repeat": 1,
         "strict": False,
         "expression": None,
+        "requirements": [],
         "shard": None,
         "started": "2026-01-02T03:04:05+00:00",
         "seconds": 1.5,

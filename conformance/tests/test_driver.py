@@ -313,9 +313,10 @@ def test_a_bad_expression(conform, capsys):
 
 def test_list(capsys, write_dut):
     assert cli.main(None, ["--dut", str(write_dut()), "--list", "-k", FIRST]) == 0
-    assert capsys.readouterr().out.split()[:3] == [
+    assert capsys.readouterr().out.split()[:4] == [
         FIRST,
         "MUST",
+        "wr/2.1",
         "ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send",
     ]
 

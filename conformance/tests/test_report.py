@@ -152,7 +152,7 @@ def test_a_cell_that_passed_without_a_list_of_calls(browser, whole, tmp_path):
     report.write_html([change(whole, CELL, calls=[])], tmp_path / "report.html")
     browser.open(tmp_path / "report.html")
     text = open_cell(browser, CELL)
-    assert "lists no calls where they pass" in text and f"-k '{CELL}'" in text
+    assert "records no calls of passing cells" in text and f"-k '{CELL}'" in text
 
 
 def row_clause(data, cell_id):
@@ -248,14 +248,14 @@ def test_contrast(browser, page, scheme):
     """4.5 to 1, as WCAG 2 requires for text (AA)."""
     browser.colours(scheme)
     browser.open(page)
-    names = "bg fg dim box focus wrong pass pass-bg fail fail-bg known known-bg known-2 unexpected unexpected-bg skipped skipped-bg".split()
+    names = "bg fg dim box focus wrong pass pass-bg fail fail-bg known known-bg known-2 unexpected unexpected-bg flaky flaky-bg skipped skipped-bg".split()
     script = f"{json.dumps(names)}.map((n) => getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim())"
     colours = {
         n: c if len(c) == 7 else "#" + "".join(2 * d for d in c[1:])
         for n, c in zip(names, browser.run(script))
     }
     pairs = [(ink, ground) for ink in ("fg", "dim", "focus", "wrong", "pass") for ground in ("bg", "box")]
-    pairs += [(o, f"{o}-bg") for o in ("pass", "fail", "known", "unexpected", "skipped")] + [
+    pairs += [(o, f"{o}-bg") for o in ("pass", "fail", "flaky", "known", "unexpected", "skipped")] + [
         ("known", "known-2")
     ]
     for ink, ground in pairs:
@@ -321,7 +321,7 @@ def test_side_by_side(browser, side, whole, size):
     assert browser.run("document.querySelector('.artefact a').getAttribute('href')") == "../b/trace/wire.pcap"
     assert browser.run("document.documentElement.scrollWidth <= innerWidth")
     browser.click(".close")
-    assert "has not got the cell" in open_cell(browser, whole["cells"][0]["id"])
+    assert "cell is not in the run" in open_cell(browser, whole["cells"][0]["id"])
 
 
 def test_only_differences(browser, side):
@@ -330,6 +330,47 @@ def test_only_differences(browser, side):
     browser.until("document.getElementById('found').textContent.startsWith('1 of ')")
     listed = browser.run("[...document.querySelectorAll('.entry')].map((e) => e.dataset.id)")
     assert listed == [CELL]
+
+
+def listed(browser):
+    return browser.run("[...document.querySelectorAll('.entry')].map((e) => e.dataset.id)")
+
+
+def test_a_flaky_cell_shows_each_run(browser, whole, tmp_path):
+    runs = records.row(CELL, "flaky")["runs"]
+    report.write_html([change(whole, CELL, outcome="flaky", runs=runs, faults=["late"])], tmp_path / "r.html")
+    browser.open(tmp_path / "r.html")
+    assert listed(browser) == [CELL]
+    text = re.sub(r"\s+", " ", open_cell(browser, CELL))
+    assert "run 1 fail: byte 3 <is> wrong" in text and "run 2 pass: all is well" in text
+
+
+def test_only_what_is_worse_than_the_baseline(browser, whole, tmp_path):
+    other = whole["cells"][7]["id"]
+    before = change(whole, other, outcome="fail", faults=["old"])
+    after = change(before, CELL, outcome="fail", faults=["new"])
+    for name, data in (("before", before), ("after", after)):
+        (tmp_path / name).mkdir()
+        results.write_json(data, tmp_path / name / "results.json")
+    args = [str(tmp_path / "after"), "--baseline", str(tmp_path / "before"), "--out", str(tmp_path)]
+    assert commands.report_main(None, args) == 0
+    browser.open(tmp_path / "report.html")
+    assert sorted(listed(browser)) == sorted([CELL, other])
+    browser.click("#changed")
+    browser.until("document.getElementById('found').textContent.startsWith('1 of ')")
+    assert listed(browser) == [CELL]
+    assert "pass -> fail: new" in browser.run("document.querySelector('.entry .why').textContent")
+
+
+def test_a_requirement_selects_its_cells(browser, whole, side):
+    browser.open(side)
+    rows = "[...document.querySelectorAll('.requirements tbody tr')]"
+    row = f"{rows}.find((e) => e.querySelector('button').textContent === 'wr/3.1')"
+    assert browser.run(f"{row}.children.length") == 4  # two devices
+    browser.run(f"{row}.querySelector('button').click()")
+    wanted = [r["id"] for r in whole["cells"] if r["clause"].endswith("/RDMA/ibv_wr_rdma_write")]
+    browser.until(f"document.getElementById('found').textContent.startsWith('{len(wanted)} of ')")
+    browser.until(f"document.querySelectorAll('.entry').length === {min(len(wanted), 200)}")
 
 
 def test_two_runs_of_one_device_are_told_apart(whole, tmp_path):

@@ -15,7 +15,7 @@ from hcasim_conform.select.selection import matcher
 ORDER = ("pass", "unexpected", "skipped", "known", "flaky", "fail")
 RANK = {outcome: rank for rank, outcome in enumerate(ORDER)}
 PASSED, FAILS = ("pass", "unexpected"), ("unexpected", "fail")
-CHOICE = ("mode", "seed", "expression", "shard")  # options that select the cells of a run
+CHOICE = ("mode", "seed", "expression", "requirements", "shard")  # options that select the cells of a run
 COMMON = "only cells that both runs have are compared"
 LISTED = 100  # lines of each kind
 

@@ -8,11 +8,14 @@ import base64
 import gzip
 import json
 import os
+import re
+from collections import Counter
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from hcasim_conform.model import addresses
 from hcasim_conform.model.cells import APIS, LEVELS, TITLES, TYPES
 from hcasim_conform.report.results import OUTCOMES, Strings, causes
 from hcasim_conform.model.tables import Tables
@@ -21,14 +24,15 @@ TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "matrix.js", "cell.js", "panel.js", "main.js")
 LETTER = {**{outcome: outcome[0] for outcome in OUTCOMES}, "flaky": "l"}  # p f l k u s
 LETTER_OF_LEVEL = {"MUST": "M", "MUST-BY-ERRATUM": "E", "SHOULD": "S", "UNDEFINED": "U"}  # in ids of the page
+WORST_FIRST = ("fail", "unexpected", "flaky", "known", "pass", "skipped")
 ABSENT = "."  # a cell that is not in the run
 WORDS = {
-    "pass": ("✓", "pass", "does what the page says"),
-    "fail": ("✗", "fail", "does something else, or nothing"),
+    "pass": ("✓", "pass", "behaves as the page says"),
+    "fail": ("✗", "fail", "behaves differently, or not at all"),
     "flaky": ("±", "flaky", "fails in some of its runs"),
-    "known": ("≈", "known", "differs, and the DUT file says why"),
-    "unexpected": ("!", "unexpected", "passes, though the DUT file says that it differs"),
-    "skipped": ("–", "skipped", "not run: the DUT file denies what it needs"),
+    "known": ("≈", "known", "differs as the DUT file says"),
+    "unexpected": ("!", "unexpected", "passes, but the DUT file lists a difference"),
+    "skipped": ("–", "skipped", "not run: the device lacks what the cell needs"),
 }
 
 
@@ -72,8 +76,11 @@ def legal_pairs(tables):
     return {(api, op.name, t) for api in ("wr", "post") for op in tables.operations for t in op.types(api)}
 
 
-def index_of(boxes, legal):
-    """The data of the matrix and the search: id, level, outcomes and first fault of each cell."""
+def index_of(boxes, legal, clauses, changed):
+    """The data of the matrix and the search: id, level, requirement, outcomes and first fault of each cell.
+
+    `changed`: id -> what became worse since the baseline.
+    """
     listed = []
     for part, box in enumerate(boxes):
         rows = list(box.cells.values())
@@ -90,6 +97,8 @@ def index_of(boxes, legal):
                 "tails": [split(cell_id)[1] for cell_id in box.cells],
                 "levels": "".join(LETTER_OF_LEVEL[row["level"]] for row in firsts),
                 "outcomes": ["".join(_letter(row[p]) for row in rows) for p in places],
+                "clauses": [clauses[row["clause"]] for row in firsts],
+                "changed": {i: changed[cell_id] for i, cell_id in enumerate(box.cells) if cell_id in changed},
                 "faults": {i: said for i, said in enumerate(map(_first_fault, rows)) if said},
             }
         )
@@ -168,8 +177,35 @@ def about(runs):
     ]
 
 
-def write_html(runs, path, sources=None, mutants=None):
-    """`sources`: the folder of each run's files; without, that of the report."""
+def requirements_of(runs):
+    """(address, sentence, [(outcome, passed, ran) or None of each run]) of each requirement that a cell tests."""
+    found = {}
+    for place, run in enumerate(runs):
+        for row in run["cells"]:
+            for clause in (row["clause"], *row["also"]):
+                counts = found.setdefault(clause, [Counter() for _ in runs])[place]
+                counts[row["outcome"]] += 1
+    at = addresses.load()
+    sentences = {clause: said for run in runs for clause, said in run["clauses"].items()}
+    rows = [
+        (at.get(clause, clause), sentences.get(clause, ""), list(map(_requirement, counts)))
+        for clause, counts in found.items()
+    ]
+    return sorted(rows, key=lambda row: re.sub(r"\d+", lambda n: f"{int(n[0]):04}", row[0]))
+
+
+def _requirement(counts):
+    if not counts:
+        return None
+    worst = next(outcome for outcome in WORST_FIRST if counts[outcome])
+    return worst, counts["pass"], counts.total() - counts["skipped"]
+
+
+def write_html(runs, path, sources=None, mutants=None, changed=None):
+    """`sources`: the folder of each run's files; without, that of the report.
+
+    `changed`: of diff.Difference; None: there is no baseline.
+    """
     tables = Tables()
     folders = [_relative(source, path.parent) for source in sources or [path.parent] * len(runs)]
     boxes = in_order(collect(runs).values(), tables)
@@ -184,7 +220,11 @@ def write_html(runs, path, sources=None, mutants=None):
         kind: {k: v for run in reversed(runs) for k, v in run[kind].items()} for kind in ("clauses", "errata")
     }
     levels = {LETTER_OF_LEVEL[level]: TITLES.get(level, level) for level in LEVELS}
+    used = dict.fromkeys(row["clause"] for run in runs for row in run["cells"])
+    places = {clause: place for place, clause in enumerate(used)}
+    at = addresses.load()
     head = {"runs": about(runs), "titles": APIS, "words": WORDS, "levels": levels, **known}
+    head |= {"addresses": {c: at.get(c, c) for c in known["clauses"]}, "places": [at.get(c, c) for c in used]}
     page = env.get_template("report.html").stream(
         runs=head["runs"],
         words=WORDS,
@@ -193,9 +233,11 @@ def write_html(runs, path, sources=None, mutants=None):
         used=[o for o in OUTCOMES if o in ("pass", "fail") or any(run["summary"][o] for run in runs)],
         levels=[(level, LETTER_OF_LEVEL[level], TITLES.get(level, level)) for level in LEVELS],
         mutants=mutants,
+        requirements=requirements_of(runs),
+        baseline=changed is not None,
         scripts=SCRIPTS,
         head=embed(head),
-        index=squeeze(index_of(boxes, legal_pairs(tables))),
+        index=squeeze(index_of(boxes, legal_pairs(tables), places, changed or {})),
         parts=(squeeze(part_of(box, folders)) for box in boxes),
     )
     with open(path, "wb") as f:

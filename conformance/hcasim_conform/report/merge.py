@@ -4,7 +4,15 @@ from itertools import zip_longest
 
 from hcasim_conform.report.results import OTHER_SHARDS, STOPPED, count, summarize
 
-SAME = ("dut", "mode", "seed", "repeat", "strict", "expression")  # must be the same in all shards of a run
+SAME = (
+    "dut",
+    "mode",
+    "seed",
+    "repeat",
+    "strict",
+    "expression",
+    "requirements",
+)  # must be the same in all shards of a run
 SAME_VERSIONS = ("hcasim", "rdma-core")  # the hosts of a cluster may differ in the rest
 
 

@@ -21,6 +21,7 @@ VERSION = 5
 OUTCOMES = ("pass", "fail", "flaky", "known", "unexpected", "skipped")
 RED = ("fail", "unexpected")  # outcomes that fail the run; flaky does with --strict
 COMPACT = ("pass", "skipped")  # outcomes of cells that are stored as arrays
+RECORDS = ("results.json", "results.json.gz", "baseline.json.gz")  # in a folder
 # Reasons in counts.left_out: one that a merge removes, and one that it adds up.
 OTHER_SHARDS = "in other shards"
 STOPPED = "not run any more: --maxfail"
@@ -43,6 +44,7 @@ class Run:
     repeat: int = 1
     strict: bool = False
     expression: str | None = None  # of -k
+    requirements: list = field(default_factory=list)  # addresses
     shard: tuple | None = None  # (k, n)
     counts: dict | None = None  # exist, run, left_out: {reason: number}
     findings: list = field(default_factory=list)
@@ -144,6 +146,7 @@ def record(tables, dut, cells, outcomes, run):
         "repeat": run.repeat,
         "strict": run.strict,
         "expression": run.expression,
+        "requirements": run.requirements,
         "shard": list(run.shard) if run.shard else None,
         "started": run.started,
         "seconds": round(run.seconds, 3),
@@ -177,6 +180,15 @@ def make_folder(out, files, folder=None):
             raise ResultsError(f"--out '{out}': {path}: {os.strerror(errno.EACCES)}")
     if folder and (out / folder).exists() and not (out / folder).is_dir():
         raise ResultsError(f"--out '{out}': {out / folder} is no folder")
+
+
+def outcomes_only(data):
+    """The record as a baseline for --diff needs it: without calls, traces and texts about the cells."""
+    bare = {"also": [], "errata": [], "expected": "", "seen": "", "calls": [], "errno": None, "us": 0}
+    rows = [
+        {**row, **bare, "artefacts": [], "runs": [], "faults": row["faults"][:1]} for row in data["cells"]
+    ]
+    return {**data, "clauses": {}, "errata": {}, "cells": rows}
 
 
 # -- the file ----------------------------------------------------------------------------------------------
@@ -298,12 +310,17 @@ def unpack(doc):
     return {**head, "summary": summarize(cells), "cells": cells}
 
 
+def reread(data):
+    """The record as it is after it was written and loaded: compact cells lose their observations."""
+    return unpack(pack(data))
+
+
 def write_json(data, path):
     """Writes the file with one line for each cell, so that diff(1) shows the cells that differ."""
     doc = pack(data)
     cells = doc.pop("cells")
     dump = json.JSONEncoder(separators=(",", ":")).encode
-    with open(path, "w", encoding="utf-8") as f:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "wt", encoding="utf-8") as f:
         f.write(json.dumps(doc, indent=1).removesuffix("\n}"))
         f.write(',\n "cells": [\n')
         f.write(",\n".join(map(dump, cells)))
@@ -340,12 +357,13 @@ def _from_3(doc):
 
 
 def _from_4(doc):
-    """Version 5 adds the outcome flaky, `runs` to each cell that is an object, and `strict`."""
+    """Version 5 adds the outcome flaky, `runs` to each cell that is an object, `strict` and `requirements`."""
     cells = [row if isinstance(row, list) else {**row, "runs": []} for row in doc["cells"]]
     levels = {level: {**counts, "flaky": 0} for level, counts in doc["summary"]["levels"].items()}
     return {
         **doc,
         "strict": False,
+        "requirements": [],
         "cells": cells,
         "summary": {**doc["summary"], "flaky": 0, "levels": levels},
     }
@@ -381,12 +399,11 @@ def _text(path):
 
 
 def load(path):
-    """The record in a file, or in results.json or results.json.gz of a folder."""
+    """The record in a file, or in the first of RECORDS in a folder."""
     path = Path(path)
     if path.is_dir():
-        packed = path / "results.json.gz"
-        path = path / "results.json"
-        path = packed if packed.exists() and not path.exists() else path
+        files = [path / name for name in RECORDS]
+        path = next((file for file in files if file.exists()), files[0])
     try:
         doc = json.loads(_text(path))
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -7,11 +7,13 @@ from functools import lru_cache
 
 from _pytest.mark.expression import Expression, ParseError
 
+from hcasim_conform.model import addresses
 from hcasim_conform.model.cells import defined
 from hcasim_conform.select.covering import covering
 from hcasim_conform.report.results import OTHER_SHARDS
 
 COVERING, EXHAUSTIVE = "covering", "exhaustive"
+NOT_TESTED = "do not test the requirements of the command line"
 NOT_NAMED = "not named by -k"
 
 
@@ -104,9 +106,25 @@ def shard_of(text):
     return int(k), int(n)
 
 
+def clauses_at(given):
+    """The clauses of some addresses of requirements."""
+    found = set()
+    for address in given:
+        clauses = addresses.clauses_of(address)
+        if not clauses:
+            close = difflib.get_close_matches(address, set(addresses.load().values()), 3, 0.4)
+            near_it = f"; near it: {', '.join(close)}" if close else ""
+            raise SelectionError(
+                f"'{address}' is no requirement, section or page, as wr/3.2, wr/3, wr/{near_it}"
+            )
+        found |= clauses
+    return found
+
+
 class Selector:
-    def __init__(self, enumerator, mode=COVERING, seed=0):
+    def __init__(self, enumerator, mode=COVERING, seed=0, requirements=()):
         self.enumerator = enumerator
+        self.clauses = clauses_at(requirements)
         self.mode = mode
         self.seed = seed
 
@@ -153,6 +171,12 @@ class Selector:
         undefined = self.enumerator.undefined()
         left_out = {never(why): number for why, number in undefined.items()}
         cells = self._choose(expression, left_out, exist - sum(undefined.values()))
+        if self.clauses:
+            tests = [c for c in cells if self.clauses & {c.expect.clause, *c.expect.also}]
+            if not tests:
+                raise SelectionError("no selected cell tests these requirements")
+            left_out[NOT_TESTED] = len(cells) - len(tests)
+            cells = tests
         if shard:
             k, n = shard
             mine = cells[k - 1 :: n]

@@ -63,6 +63,13 @@ COMMANDS = (
         light=CONFORM,
     ),
     Command(
+        "conform trend",
+        "show the runs of a folder in their order",
+        "hcasim_conform.commands",
+        "trend_",
+        light=CONFORM,
+    ),
+    Command(
         "conform mutants", "run the suite on faulty builds of the adapter", "hcasim_conform.mutants.judge"
     ),
     Command(

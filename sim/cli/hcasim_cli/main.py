@@ -25,9 +25,12 @@ def unknown(word, outer=""):
 
 
 def inner_unknown(command, words):
-    """Whether a word follows the command that could only be a command of its own, and is none."""
+    """Whether a word follows the command that could only be a command of its own, and is none.
+
+    An address of a requirement, as wr/3.2 or wr/, has a slash.
+    """
     inner = words[len(command.name.split()) :]
-    return bool(after(command.name) and inner and not inner[0].startswith("-"))
+    return bool(after(command.name) and inner and not inner[0].startswith("-") and "/" not in inner[0])
 
 
 def help_of(build, words):

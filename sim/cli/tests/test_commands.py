@@ -48,13 +48,13 @@ def test_help_of_a_command(command):
         (["help", "confrom"], "hcasim: 'confrom' is no command; the nearest one is 'conform'\n"),
         (["xyz"], "hcasim: 'xyz' is no command; there are: run, replay, "),
         (["conform", "merg", "a"], "hcasim conform: 'merg' is no command; the nearest one is 'merge'\n"),
-        (["conform", "a"], "hcasim conform: 'a' is no command; there are: merge, report, mutants\n"),
+        (["conform", "a"], "hcasim conform: 'a' is no command; there are: merge, report, trend, mutants\n"),
         (["run", "--hca", "x", "--", "true"], "argument --hcas: 'x' is unknown"),
         (
             ["run", "--hcsa=2", "--", "true"],
             "unrecognized arguments: --hcsa=2; the nearest option is --hcas\n",
         ),
-        (["conform", "--duts", "a"], "unrecognized arguments: --duts a; the nearest option is --dut\n"),
+        (["conform", "--duts", "a"], "unrecognized arguments: --duts; the nearest option is --dut\n"),
         (["run", "--zzz", "--", "true"], "unrecognized arguments: --zzz\n"),
     ],
 )

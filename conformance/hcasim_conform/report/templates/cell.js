@@ -50,16 +50,16 @@ function sourceOf(id, details, calls) {
     ...calls.map((call) => `\t${statement(call)}`), `}`, ""].join("\n");
 }
 
-const sentence = (clause) => [make("blockquote", {}, head.clauses[clause]), make("code", { class: "clause" }, clause)];
+const sentence = (clause) => [make("blockquote", {}, head.clauses[clause] || ""), make("code", { class: "clause" }, `${head.addresses[clause] || ""} ${clause}`)];
 const term = (name, ...content) => [make("dt", {}, name), make("dd", {}, ...content)];
 
 function erratum(id) {
   const e = head.errata[id];
   return make("details", { class: "erratum" }, make("summary", {}, `erratum ${id}`),
-    make("p", {}, `The page: ${e.page}`), make("p", {}, `Decided: ${e.decision}`), make("p", {}, `Because: ${e.reason}`));
+    make("p", {}, `Page: ${e.page}`), make("p", {}, `Decision: ${e.decision}`), make("p", {}, `Reason: ${e.reason}`));
 }
 
-const KINDS = { pcap: "On the wire", wqe: "Work requests and completions", tlp: "On PCIe" };
+const KINDS = { pcap: "Packets", wqe: "Work requests and completions", tlp: "PCIe transactions" };
 
 function artefact(a, run) {
   const name = `${KINDS[a.kind] || a.kind}${several ? ` (${head.runs[run].name})` : ""}`;
@@ -74,17 +74,17 @@ const artefactsOf = (details) => details.runs.flatMap((seen, run) => (seen ? see
 
 function seenTerms(letter, run) {
   const terms = [];
-  if (run.reason) terms.push(...term(letter === "s" ? "not run because" : "the DUT file says", run.reason));
+  if (run.reason) terms.push(...term(letter === "s" ? "skipped because" : "known difference", run.reason));
   if (letter === "s") return terms;
-  terms.push(...term("seen", run.seen || "nothing", run.errno ? make("code", { class: "errno" }, run.errno) : null));
+  terms.push(...term("observed", run.seen || "nothing", run.errno ? make("code", { class: "errno" }, run.errno) : null));
   const faults = run.faults.filter((f) => f !== run.seen);
-  if (faults.length) terms.push(...term("wrong", ...faults.map((f) => make("div", { class: "wrong" }, f))));
+  if (faults.length) terms.push(...term("faults", ...faults.map((f) => make("div", { class: "wrong" }, f))));
   run.again.forEach((r, n) => terms.push(...term(`run ${n + 1}`, make("div", {}, `${r.outcome}: ${r.faults[0] || r.seen || "nothing"}`))));
   return terms;
 }
 
 function callsBlock(id, details, run, letter) {
-  const none = letter === "p" ? "A run of this many cells lists no calls where they pass; the command below does." : "No call is known.";
+  const none = letter === "p" ? "A run of this many cells records no calls of passing cells. The command below shows them." : "No calls were recorded.";
   if (!run.calls.length) return make("p", { class: "nothing" }, none);
   return make("div", { class: "calls" },
     make("div", { class: "bar" }, make("span", {}, "C calls"), copyButton("Copy C", () => sourceOf(id, details, run.calls))),
@@ -96,7 +96,7 @@ function seenBy(id, details, run, letter, sharedCalls) {
   const made = details.runs[run];
   const title = make("p", { class: `outcome ${NAMES[letter]}` }, markOf(letter), several ? make("b", { class: "letter" }, letterOf(run)) : null,
     several ? `${head.runs[run].name}: ` : "", make("b", {}, NAMES[letter]));
-  if (!made) return make("article", { class: "seen" }, title, make("p", { class: "nothing" }, "This run has not got the cell."));
+  if (!made) return make("article", { class: "seen" }, title, make("p", { class: "nothing" }, "This cell is not in the run."));
   return make("article", { class: "seen" }, title, make("dl", {}, ...seenTerms(letter, made)),
     ...(sharedCalls || letter === "s" ? [] : [callsBlock(id, details, made, letter)]));
 }
@@ -115,13 +115,13 @@ async function cellBody(box, i) {
   const command = commandOf(id);
   return make("div", { class: "cell" },
     make("dl", {},
-      ...term("the page", ...sentence(details.clause), ...details.errata.map(erratum)),
-      ...(details.also.length ? term("tests as well", ...details.also.flatMap(sentence)) : []),
+      ...term("requirement", ...sentence(details.clause), ...details.errata.map(erratum)),
+      ...(details.also.length ? term("also tests", ...details.also.flatMap(sentence)) : []),
       ...term("level", head.levels[box.levels[i]]),
       ...term("expected", details.expected)),
     make("div", { class: "devices" }, ...head.runs.map((_, run) => seenBy(id, details, run, letters[run], same))),
     same ? callsBlock(id, details, made[0]) : null,
-    make("div", { class: "calls" }, make("div", { class: "bar" }, make("span", {}, "Run it again"), copyButton("Copy", () => command)), make("pre", {}, command)),
+    make("div", { class: "calls" }, make("div", { class: "bar" }, make("span", {}, "Command"), copyButton("Copy", () => command)), make("pre", {}, command)),
     ...artefactsOf(details),
     make("p", { class: "link" }, make("a", { href: `#${id}` }, "Link to this cell")));
 }

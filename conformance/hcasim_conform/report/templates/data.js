@@ -14,7 +14,7 @@ async function unpack(id) {
   return new Response(stream).json();
 }
 
-/* By key: { key, part, api, op, qp, legal, tails, levels, outcomes, faults } */
+/* By key: { key, part, api, op, qp, legal, tails, levels, clauses, outcomes, changed, faults } */
 const boxes = new Map();
 
 async function loadIndex() {
@@ -25,7 +25,7 @@ const sizeOf = (box) => box.tails.length;
 const tailOf = (box, i) => box.tails[i];
 const idOf = (box, i) => (tailOf(box, i) ? `${box.key}/${tailOf(box, i)}` : box.key);
 const outcomesOf = (box, i) => box.outcomes.map((all) => all[i]);
-const faultOf = (box, i) => box.faults[i];
+const faultOf = (box, i) => box.changed[i] || box.faults[i];
 const worst = (letters) => [...WORST_FIRST].find((l) => letters.includes(l));
 /* Whether devices that ran the cell have different outcomes; those that did not run it are ignored. */
 const differs = (box, i) => new Set(outcomesOf(box, i).filter((l) => l !== "s" && l !== ".")).size > 1;
@@ -58,16 +58,19 @@ async function detailsOf(box, i) {
 
 /* -- which cells are selected */
 
-const filter = { terms: [], outcome: "", level: "", differ: false };
-const isFiltered = () => filter.terms.length > 0 || filter.outcome !== "" || filter.level !== "" || filter.differ;
+const filter = { terms: [], outcome: "", level: "", differ: false, changed: false };
+const isFiltered = () => filter.terms.length > 0 || filter.outcome !== "" || filter.level !== "" || filter.differ || filter.changed;
+const ADDRESSES = new Set(head.places);
+const addressOf = (box, i) => head.places[box.clauses[i]];
 
 function matches(box, i) {
   if (filter.level && box.levels[i] !== filter.level) return false;
   if (filter.differ && !differs(box, i)) return false;
+  if (filter.changed && !box.changed[i]) return false;
   if (filter.outcome && !outcomesOf(box, i).some((o) => (filter.outcome === "!" ? o !== "p" && o !== "." : o === filter.outcome))) return false;
   if (!filter.terms.length) return true;
   const text = `${idOf(box, i)} ${box.op} ${box.qp} ${faultOf(box, i) || ""}`.toLowerCase();
-  return filter.terms.every((term) => text.includes(term));
+  return filter.terms.every((term) => (ADDRESSES.has(term) ? addressOf(box, i) === term : text.includes(term)));
 }
 
 /* Places of the selected cells of a box. */

@@ -8,6 +8,7 @@ function readFilter() {
   filter.outcome = field("outcome").value;
   filter.level = field("level").value;
   filter.differ = Boolean(field("differ") && field("differ").checked);
+  filter.changed = Boolean(field("changed") && field("changed").checked);
 }
 
 function redraw() {
@@ -56,7 +57,7 @@ function keys(event) {
 
 async function start() {
   if (!("DecompressionStream" in window)) {
-    field("matrix").replaceChildren(make("p", { class: "fault" }, "This browser is too old (it has no DecompressionStream); results.json has the same cells."));
+    field("matrix").replaceChildren(make("p", { class: "fault" }, "This browser is too old: it has no DecompressionStream. results.json has the same data."));
     return;
   }
   await loadIndex();
@@ -68,6 +69,14 @@ async function start() {
   });
   field("tools").addEventListener("submit", (event) => event.preventDefault());
   field("list-all").addEventListener("click", listAll);
+  for (const link of document.querySelectorAll(".requirement")) {
+    link.addEventListener("click", () => {
+      field("tools").reset();
+      field("find").value = link.textContent;
+      redraw();
+      listAll();
+    });
+  }
   document.addEventListener("keydown", keys);
   window.addEventListener("hashchange", openAddress);
   window.addEventListener("popstate", () => !location.hash && !panel.dataset.home && closePanel());

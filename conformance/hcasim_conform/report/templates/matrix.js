@@ -68,15 +68,15 @@ function tableOf(api) {
 function legend() {
   const item = (o) => make("li", {}, make("span", { class: `mark ${o}` }, head.words[o][0]), make("b", {}, o), ` ${head.words[o][2]}`);
   const used = Object.keys(head.words).filter((o) => head.runs.some((run) => run.summary[o]) || o === "pass" || o === "fail");
-  const dashed = make("li", {}, make("span", { class: "sample" }), "not in the page's table: must be refused");
-  const says = make("li", {}, "A box shows the worst outcome among its cells, and how many have it.");
-  return make("details", { class: "signs" }, make("summary", {}, "What the signs say"), make("ul", {}, says, ...used.map(item), dashed));
+  const dashed = make("li", {}, make("span", { class: "sample" }), "not in the page's table: the device must refuse it");
+  const says = make("li", {}, "A box shows the worst outcome of its cells, and how many cells have it.");
+  return make("details", { class: "signs" }, make("summary", {}, "Legend"), make("ul", {}, says, ...used.map(item), dashed));
 }
 
 function drawMatrix() {
   const apis = [...new Set([...boxes.values()].map((b) => b.api))];
   const tables = apis.map(tableOf).filter(Boolean);
-  const none = make("p", { class: "nothing" }, "No cell is like that.");
+  const none = make("p", { class: "nothing" }, "No cell matches.");
   document.getElementById("matrix").replaceChildren(...(tables.length ? [legend(), ...tables] : [none]));
   markOpen();
 }

@@ -99,8 +99,8 @@ function openBox(box) {
 function showHome(home = true) {
   const wanted = isFiltered() ? () => true : several ? differs : (box, i) => !"ps".includes(box.outcomes[0][i]);
   const cells = [...boxes.values()].flatMap((box) => chosen(box).filter((i) => wanted(box, i)).map((i) => [box, i]));
-  const title = isFiltered() ? "Cells found" : several ? "Where the devices differ" : "What does not pass";
-  const hint = cells.length ? "" : "A box of the matrix opens its cells.";
+  const title = isFiltered() ? "Cells found" : several ? "Cells whose outcomes differ" : "Cells that do not pass";
+  const hint = cells.length ? "" : "Select a box of the matrix to see its cells.";
   fillPanel(title, hint, () => null, cells, true, home);
   delete panel.dataset.key;
   panel.dataset.home = home ? "home" : "";
