@@ -161,10 +161,11 @@ if(TARGET hcasim-engine)
   install(FILES ${staged}/hcasim-engine.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT hcasim-rtl)
 endif()
 
-# ---- hcasim-dev: C programs of cells (docs/conformance.md), send engines (docs/engine.md) ----
+# ---- hcasim-dev: C programs of cells (docs/conformance.md), scenarios (docs/add-a-scenario.md), send engines (docs/engine.md) ----
 
 install(TARGETS hcasim-reproduce ARCHIVE DESTINATION ${private}/lib COMPONENT hcasim-dev)
 install(FILES conformance/reproduce.h DESTINATION ${shared}/conformance COMPONENT hcasim-dev)
+install(DIRECTORY conformance/runner DESTINATION ${shared}/conformance COMPONENT hcasim-dev FILES_MATCHING PATTERN "*.h")
 foreach(header engine.h flow.h hca.h key.h personality.h sched.h wire/headers.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES sim/core/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hcasim/core/${folder} COMPONENT hcasim-dev)

@@ -12,7 +12,7 @@ from pathlib import Path
 from hcasim_cli import exits
 from rich.console import Console
 
-from hcasim_conform import commands
+from hcasim_conform import commands, suites
 from hcasim_conform.run import device, drive, headers, mutants
 from hcasim_conform.report import brief, diff, results
 from hcasim_conform.taps import artefacts
@@ -45,6 +45,7 @@ WRONG = (
     results.ResultsError,
     mutants.CatalogueError,
     headers.HeadersError,
+    suites.ScenarioError,
 )
 
 
@@ -212,6 +213,8 @@ def main(build, argv):
         return commands.diff_runs(args)
     args.command = shlex.join(["hcasim", "conform", *argv])
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    if args.scenarios:
+        os.environ["HCASIM_SCENARIOS"] = str(args.scenarios.resolve())
     try:
         return conform(args)
     except WRONG as error:

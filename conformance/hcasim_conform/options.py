@@ -168,6 +168,12 @@ def parser(_build):
         action="store_true",
         help="print a summary as JSON to stdout, and all other text to stderr",
     )
+    p.add_argument(
+        "--scenarios",
+        type=Path,
+        metavar="DIR",
+        help="also run the scenarios of the shared objects in this folder (docs/add-a-scenario.md)",
+    )
     p.add_argument("--bin", type=Path, metavar="DIR", help="folder with hcasim and hcasim-conform-runner")
     return p
 

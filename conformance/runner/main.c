@@ -5,6 +5,7 @@
  * Input, one JSON object a line: first {"dut": ...} (schema of the DUT file), then cells (cell.h), or
  * {"query": true}, which is answered by {"reported": ...} (query.h). {"error": ...} says why no cell is run; its
  * member "wrong" is true if there is no such device.
+ * With --list it prints the scenarios (suites/scenario.h) and ends.
  * With --peer it serves the responder's end to a runner in another process (remote/wire.h).
  * Output, one JSON object a line: {"begin": id} before and {"end": id, ...} after each cell, so that
  * the reader knows during which cell the process ended; before the first {"ready": true}, if the first line
@@ -27,6 +28,7 @@
 #include "remote/remote.h"
 #include "link/query.h"
 #include "run.h"
+#include "suites/scenario.h"
 
 #define PEER_ENDED_BADLY 3
 
@@ -255,14 +257,38 @@ static int clean_up(int ret)
 	return ret;
 }
 
+/* Those of others (docs/add-a-scenario.md). */
+static bool load_scenarios(void)
+{
+	const char *folder = getenv("HCASIM_SCENARIOS"), *error = folder ? scenario_load(folder) : NULL;
+
+	if (error)
+		fprintf(stderr, "hcasim-conform-runner: %s\n", error);
+	return !error;
+}
+
+static int list_scenarios(void)
+{
+	json_t *list = scenario_list();
+	int ret = json_dumpf(list, stdout, JSON_COMPACT);
+
+	json_decref(list);
+	return ret || puts("") == EOF ? 2 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	bool peer = argc == 2 && !strcmp(argv[1], "--peer");
-	FILE *in = argc > 1 && !peer ? fopen(argv[1], "r") : stdin;
+	FILE *in;
 	int ret = 2;
 
 	if (peer)
 		return agent_main();
+	if (!load_scenarios())
+		return 2;
+	if (argc == 2 && !strcmp(argv[1], "--list"))
+		return list_scenarios();
+	in = argc > 1 ? fopen(argv[1], "r") : stdin;
 	/* only results go to the real stdout, nothing that a library prints; a peer process does not inherit it */
 	out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "w");
 	dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -6,6 +6,7 @@ import pytest
 import records
 
 from hcasim_conform import cli
+from hcasim_conform.report import diff as differences
 from hcasim_conform.report import results
 
 BASE = "wr/send/rc/sge/-/signaled"
@@ -32,6 +33,13 @@ def test_the_same_run(diff):
     status, lines = diff({BASE: "pass"}, {BASE: "pass"})
     assert status == 0
     assert lines == ["same   1 cells compared: 0 worse, 0 better, 0 new, 0 gone"]
+
+
+def test_a_renamed_cell_is_compared_with_its_old_result():
+    old = records.record([records.row(OTHER, "pass")])
+    new = records.record([{**records.row(BASE, "fail"), "was": OTHER}])
+    found = differences.compare(old, new)
+    assert found.common == 1 and not found.gone and found.worse[0].startswith(f"{BASE}: pass -> fail")
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,8 @@ def test_differences_of_a_release(write, release, reasons):
 class Cell:
     """As much of a cell as known differences look at."""
 
+    was = ""
+
     def __init__(self, cell_id):
         self.id, self.expect = cell_id, self
         self.clause = "PAGE/clause"

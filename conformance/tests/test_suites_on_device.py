@@ -249,7 +249,8 @@ def doctor(line, path, value):
     place = line
     for key in way:
         place = place[key]
-    assert place[last] != value, path  # and the key exists
+    before = place.get(last, 0) if path[0] == "args" else place[last]  # an argument of 0 is not written
+    assert before != value, path  # and other keys exist
     place[last] = value
     return line
 

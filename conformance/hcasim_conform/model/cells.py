@@ -75,6 +75,11 @@ class Expect:
     why: str | None = None  # UNDEFINED: why the cell is never run
 
 
+def ids_of(cell):
+    """The id, and the one that the cell had before."""
+    return (cell.id, cell.was) if cell.was else (cell.id,)
+
+
 def defined(cell):
     """Whether the cell is ever run."""
     return cell.expect.level != "UNDEFINED"
@@ -101,6 +106,7 @@ class Posted:
     """
 
     __slots__ = ()
+    was = ""  # the id that the cell had before
     index = 0
     abort = False
     follow_post = False

@@ -147,7 +147,8 @@ def _of_the_run(difference, old, new):
 
 def compare(old, new, rates=None):
     """`rates`: how often the suspects() failed when each was run several times with the libraries of both runs."""
-    before, after = ({row["id"]: row for row in run["cells"]} for run in (old, new))
+    renamed = {row["was"]: row["id"] for row in new["cells"] if "was" in row}
+    before, after = ({renamed.get(row["id"], row["id"]): row for row in run["cells"]} for run in (old, new))
     difference = Difference(notes=[*_notes(old, new), *_levels(before, after)])
     _common(difference, before, after, rates or {}, new["strict"])
     if all(old[key] == new[key] for key in CHOICE if key != "expression") and not _stopped(old, new):

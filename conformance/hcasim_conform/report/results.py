@@ -55,6 +55,7 @@ def cell_record(cell, outcome, result, reason, clause_errata):
     errata = dict.fromkeys(cell.expect.errata + clause_errata.get(cell.expect.clause, ()))
     return {
         "id": cell.id,
+        **({"was": cell.was} if cell.was else {}),
         "api": cell.api,
         "op": cell.op,
         "qp": cell.qpt,

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hcasim_conform.model import capabilities
-from hcasim_conform.model.cells import NARROW
+from hcasim_conform.model.cells import NARROW, ids_of
 from hcasim_conform.run import dut_file
 from hcasim_conform.run.dut_file import DEVICE, DUTS, SCHEMA, DutError
 
@@ -69,8 +69,8 @@ class Difference:
     def matches(self, cell):
         return (
             fnmatchcase(cell.expect.clause, self.clause)
-            and any(fnmatchcase(cell.id, p) for p in self.patterns)
-            and not any(fnmatchcase(cell.id, p) for p in self.exceptions)
+            and any(fnmatchcase(i, p) for i in ids_of(cell) for p in self.patterns)
+            and not any(fnmatchcase(i, p) for i in ids_of(cell) for p in self.exceptions)
         )
 
     def stale_keys(self, ids):
@@ -110,7 +110,7 @@ class Ids:
     def __init__(self, cells):
         self._by_clause = {}
         for cell in cells:
-            self._by_clause.setdefault(cell.expect.clause, []).append(cell.id)
+            self._by_clause.setdefault(cell.expect.clause, []).extend(ids_of(cell))
         self.of_clauses = functools.cache(self._of_clauses)
 
     def _of_clauses(self, pattern):

@@ -19,11 +19,12 @@ class Enumerator:
                 for qpt in tables.qp_types:
                     self.blocks[api, op.short, qpt.lower()] = Block(tables, api, op, qpt)
         self.extra = {c.id: c for c in (Extra(tables).cells() if extra is None else extra)}
+        self.renamed = {c.was: c.id for c in self.extra.values() if c.was}
 
     def find(self, cell_id):
         """The cell of an id, or None."""
-        if cell_id in self.extra:
-            return self.extra[cell_id]
+        if cell_id in self.extra or cell_id in self.renamed:
+            return self.extra[self.renamed.get(cell_id, cell_id)]
         parts = cell_id.split("/")
         block = self.blocks.get(tuple(parts[:3]))
         if not block or not 6 <= len(parts) <= 8:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from _pytest.mark.expression import Expression, ParseError
 
 from hcasim_conform.model import addresses
-from hcasim_conform.model.cells import defined
+from hcasim_conform.model.cells import defined, ids_of
 from hcasim_conform.select.covering import covering
 from hcasim_conform.report.results import OTHER_SHARDS
 
@@ -160,7 +160,7 @@ class Selector:
                 left_out[spared(level, self.seed)] = number - run[level]
         if not matches:
             return cells
-        chosen = [c for c in cells if matches(c.id)]
+        chosen = [c for c in cells if any(map(matches, ids_of(c)))]
         if not chosen:
             raise SelectionError(self._empty(expression))
         left_out["not matched by -k"] = len(cells) - len(chosen)

@@ -59,6 +59,7 @@ def dispatch(build, words):
     if words[0] == "__complete":
         from .completion import main as complete
 
+        os.environ["HCASIM_BUILD"] = build.build
         return complete(build, words[1:])
     if words[0] == "--version":
         from .versions import text
@@ -70,7 +71,7 @@ def dispatch(build, words):
         return unknown(words[0])
     if inner_unknown(command, words):
         return unknown(words[1], command.name)
-    if command.name.startswith("conform"):
+    if command.name.startswith(("conform", "doctor")):  # they use the conformance runner
         os.environ["HCASIM_BUILD"] = build.build
     return command.main(build, words[len(command.name.split()) :])
 

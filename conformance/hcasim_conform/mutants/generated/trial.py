@@ -11,7 +11,7 @@ from hcasim_conform.run import drive
 from hcasim_conform.run import dut as duts
 from hcasim_conform.run.device import ask
 from hcasim_conform.run.watchdog import held_up
-from hcasim_conform.suites.base import SIGNALED
+from hcasim_conform.model.axes import SIGNALED
 from hcasim_conform.taps import judge as taps
 
 from .machine import Machine, MachineError, Map, on

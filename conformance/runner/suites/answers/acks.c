@@ -170,6 +170,16 @@ static void answers_acks(struct kit *k)
 	play(k, parts, 3);
 }
 
+SCENARIO(answers_acks) = {
+	{"acks", SUITE("answers"), QPS("RC"), ARGS({"more", 0}), FORMS({""}, {"-ipv4", {{"ipv4", 1}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/retry_cnt"), ALSO("ibv_modify_qp/DESCRIPTION/sq_psn"),
+	 LEVEL("SHOULD"), ERRATA("ANSWER RETRY-COUNT RELIABLE FLUSH-ORDER"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("an acknowledge completes all requests before it, one for what is not outstanding none; "
+	      "what a NAK names is sent again, so often as retry_cnt without progress")},
+	{},
+};
+
 static void answers_rnr(struct kit *k)
 {
 	static answers_fn *const parts[] = {not_ready, in_a_row, patient, delayed, none_left};
@@ -177,8 +187,11 @@ static void answers_rnr(struct kit *k)
 	play(k, parts, 5);
 }
 
-const struct scenario acknowledge_scenarios[] = {
-	{"answers_acks", answers_acks},
-	{"answers_rnr", answers_rnr},
-	{NULL, NULL},
+SCENARIO(answers_rnr) = {
+	{"rnr", SUITE("answers"), QPS("RC"), ARGS({"more", 0}), CLAUSE("ibv_modify_qp/DESCRIPTION/rnr_retry"),
+	 LEVEL("SHOULD"), ERRATA("ANSWER RNR-RETRY FLUSH-ORDER"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("an RNR NAK acknowledges what is before it, the rest is sent again, so often as "
+	      "rnr_retry without progress")},
+	{},
 };

@@ -124,7 +124,11 @@ static void answers_fences(struct kit *k)
 	rsp_close(&f.p);
 }
 
-const struct scenario fence_scenarios[] = {
-	{"answers_fences", answers_fences},
-	{NULL, NULL},
+SCENARIO(answers_fences) = {
+	{"fences", SUITE("answers"), QPS("RC"), ARGS({"more", 0}, {"fence", 1}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_FENCE"), LEVEL("SHOULD"),
+	 ERRATA("ANSWER INV-WHAT"), NEEDS("operations/RAW_PACKET operations/UC memory_windows/2"),
+	 SAYS("a fenced LOCAL_INV or BIND_MW waits for the answers of READs and atomics before it: "
+	      "until then the window is as it was")},
+	{},
 };

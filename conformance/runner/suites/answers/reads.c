@@ -125,6 +125,15 @@ static void answers_reads(struct kit *k)
 	rsp_close(&p);
 }
 
+SCENARIO(answers_reads) = {
+	{"reads", SUITE("answers"), QPS("RC"), ARGS({"more", 0}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/max_rd_atomic"), LEVEL("SHOULD"),
+	 ERRATA("ANSWER RD-ATOMIC RELIABLE"), NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("no more READs and atomics are in flight than max_rd_atomic; fenced requests wait for "
+	      "all answers; what is missing of an answer is asked for again, and only that")},
+	{},
+};
+
 /* ---- Wrong answers ---- */
 
 #define RESPONSE(name) HCASIM_BTH_CODE_RDMA_READ_RESPONSE_##name
@@ -250,8 +259,11 @@ static void answers_wrong(struct kit *k)
 	rsp_close(&p);
 }
 
-const struct scenario answer_scenarios[] = {
-	{"answers_reads", answers_reads},
-	{"answers_wrong", answers_wrong},
-	{NULL, NULL},
+SCENARIO(answers_wrong) = {
+	{"wrong", SUITE("answers"), QPS("RC"), ARGS({"more", 0}), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 LEVEL("SHOULD"), ERRATA("ANSWER FLUSH-ORDER"), NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("each NAK and each answer that does not fit its request ends it with its status; nothing "
+	      "of it is in memory; an atomic of another length than 8 bytes, and a READ or atomic "
+	      "where none may be in flight, is not sent")},
+	{},
 };

@@ -78,6 +78,16 @@ static void answers_stopped(struct kit *k)
 	rsp_close(&p);
 }
 
+SCENARIO(answers_stopped) = {
+	{"stopped", SUITE("answers"), QPS("RC"), ARGS({"more", 0}),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_SQ_DRAINED"),
+	 ALSO("ibv_modify_qp/DESCRIPTION/qp_state"), LEVEL("SHOULD"), ERRATA("ANSWER SQ-DRAINED QP-RECYCLE"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("in SQD requests that were begun are repeated and completed, and no other begins; "
+	      "answers that come in ERR, or after RESET, count for nothing")},
+	{},
+};
+
 /* ---- Time ---- */
 
 static bool later(struct responder *p, uint64_t since, uint64_t least_us)
@@ -134,8 +144,12 @@ static void answers_silent(struct kit *k)
 	rsp_close(&p);
 }
 
-const struct scenario stopped_scenarios[] = {
-	{"answers_stopped", answers_stopped},
-	{"answers_silent", answers_silent},
-	{NULL, NULL},
+SCENARIO(answers_silent) = {
+	{"silent", SUITE("answers"), QPS("RC"), ARGS({"more", 0}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/timeout"), ALSO("ibv_modify_qp/DESCRIPTION/retry_cnt"),
+	 LEVEL("SHOULD"), ERRATA("ANSWER ACK-TIMEOUT RETRY-COUNT"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("what was not acknowledged is sent again, not before the timeout, and given up after "
+	      "retry_cnt repetitions")},
+	{},
 };

@@ -53,6 +53,13 @@ static void async_established(struct kit *k)
 	close_two(&b, &other);
 }
 
+SCENARIO(async_established) = {
+	{"established", SUITE("async"), QPS("RC"), ARGS({"access", 0}),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_COMM_EST"), LEVEL("SHOULD"), ERRATA("ASYNC-WHEN"),
+	 SAYS("IBV_EVENT_COMM_EST for the QP in RTR for which a message came, and not for another one")},
+	{},
+};
+
 static bool to_state(struct kit *k, struct link *l, enum ibv_qp_state state, bool notify)
 {
 	struct ibv_qp_attr attr = {.qp_state = state, .en_sqd_async_notify = notify};
@@ -88,6 +95,15 @@ static void async_drained(struct kit *k)
 		KIT_FAULT(k, "an asynchronous event came for a QP that did not ask for it");
 	close_two(&b, &other);
 }
+
+SCENARIO(async_drained) = {
+	{"drained", SUITE("async"), QPS("RC"), ARGS({"access", 0}),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_SQ_DRAINED"), LEVEL("SHOULD"),
+	 ERRATA("ASYNC-WHEN"),
+	 SAYS("IBV_EVENT_SQ_DRAINED for the QP that asked for it when it went to SQD, twice, and not "
+	      "for another one")},
+	{},
+};
 
 /* A request that the responder refuses: its QP gets the event that says why. */
 static void async_refused(struct kit *k)
@@ -125,6 +141,17 @@ static void async_refused(struct kit *k)
 	}
 	close_two(&b, &other);
 }
+
+SCENARIO(async_refused) = {
+	{"access", SUITE("async"), QPS("RC"), ARGS({"access", IBV_ACCESS_LOCAL_WRITE}),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_QP_ACCESS_ERR"), LEVEL("SHOULD"),
+	 ERRATA("ASYNC-WHEN"), STATUS("REM_ACCESS_ERR"),
+	 SAYS("IBV_EVENT_QP_ACCESS_ERR for the responder's QP whose peer used a wrong rkey")},
+	{"request", ARGS({"access", 0}), CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_QP_REQ_ERR"),
+	 STATUS("REM_INV_REQ_ERR"),
+	 SAYS("IBV_EVENT_QP_REQ_ERR for the responder's QP that got an atomic that is not aligned")},
+	{},
+};
 
 /* Waits for the error of the CQ; that of its QP may come before or after it. */
 static void expect_overrun(struct kit *k, const struct ibv_cq *cq, const struct ibv_qp *qp)
@@ -189,6 +216,14 @@ static void async_overrun(struct kit *k)
 	bench_close(&b);
 	bench_close(&kept);
 }
+
+SCENARIO(async_overrun) = {
+	{"overrun", SUITE("async"), QPS("RC"), ARGS({"access", 0}),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_CQ_ERR"), LEVEL("SHOULD"), ERRATA("ASYNC-WHEN"),
+	 SAYS("IBV_EVENT_CQ_ERR for the CQ of receives that are too many, IBV_EVENT_QP_FATAL for their "
+	      "QP; another CQ works")},
+	{},
+};
 
 #define CLOCK_SLACK 1000000 /* nanoseconds: the page names no precision */
 
@@ -319,6 +354,14 @@ static void async_full(struct kit *k)
 	ibv_destroy_cq(full);
 }
 
+SCENARIO(async_full) = {
+	{"full", SUITE("async"), QPS("RC"), ARGS({"access", 0}),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_CQ_ERR"), LEVEL("SHOULD"), ERRATA("ASYNC-WHEN"),
+	 SAYS("no CQ has an error while that of a QP's requests is full and its receives complete into "
+	      "another one")},
+	{},
+};
+
 /* The wall clock of each completion, of several batches. */
 static void wallclock(struct kit *k)
 {
@@ -353,12 +396,12 @@ static void wallclock(struct kit *k)
 	bench_close(&b);
 }
 
-const struct scenario async_scenarios[] = {
-	{"async_established", async_established},
-	{"async_drained", async_drained},
-	{"async_refused", async_refused},
-	{"async_overrun", async_overrun},
-	{"async_full", async_full},
-	{"wallclock", wallclock},
-	{NULL, NULL},
+SCENARIO(wallclock) = {
+	{"wallclock", SUITE("cq"), QPS("RC"), ARGS({"ex", 1}),
+	 CLAUSE("ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_wallclock_ns"), LEVEL("SHOULD"),
+	 SAYS("each completion has the time of the system's clock when it came, also when several are "
+	      "polled in one batch")},
+	{"wallclock-single", ARGS({"ex", 1}, {"single", 1}),
+	 SAYS("the same of a CQ that is polled by one thread, IBV_CREATE_CQ_ATTR_SINGLE_THREADED")},
+	{},
 };

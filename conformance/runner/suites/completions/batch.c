@@ -28,6 +28,14 @@ static void poll_counts(struct kit *k)
 	bench_close(&b);
 }
 
+SCENARIO(poll_counts) = {
+	{"counts", SUITE("cq"), QPS("RC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/first"), ERRATA("COMPLETION-ORDER"),
+	 SAYS("any number is polled at a time, at every place of the ring, each completion once and "
+	      "with its own fields")},
+	{},
+};
+
 /* No entry is asked for, one, some, all, and more than there are; nothing is written beyond those returned. */
 static void poll_numbers(struct kit *k)
 {
@@ -54,6 +62,13 @@ static void poll_numbers(struct kit *k)
 	link_destroy(k->l);
 	bench_close(&b);
 }
+
+SCENARIO(poll_numbers) = {
+	{"numbers", SUITE("cq"), QPS("RC"), CLAUSE("ibv_poll_cq/DESCRIPTION/first"),
+	 ERRATA("COMPLETION-ORDER"),
+	 SAYS("0, 1, several, and more than there are: as many as asked for, or all that are there")},
+	{},
+};
 
 /* Each entry is the next of one of several lists of expected ones: completions of different queues have no order. */
 struct streams {
@@ -183,6 +198,17 @@ static void batch_mixed(struct kit *k)
 	bench_close(&b);
 }
 
+SCENARIO(batch_mixed) = {
+	{"mixed", SUITE("cq"), QPS("RC"),
+	 POSTS("RDMA_WRITE 100, SEND_WITH_IMM 110, RDMA_READ 120, SEND 130, RDMA_WRITE_WITH_IMM 140, "
+	       "ATOMIC_FETCH_AND_ADD"),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/first"), ERRATA("FAILURE-STATUS"),
+	 SAYS("receives, sends of every kind, a failure and flushed requests of two QPs: each has the "
+	      "fields of its own")},
+	{"mixed-ex", ARGS({"ex", 1}), CLAUSE("ibv_create_cq_ex/DESCRIPTION/ibv_next_poll")},
+	{},
+};
+
 /* start, next and end on an empty CQ, and with an attribute that does not exist. */
 static void batch_edges(struct kit *k)
 {
@@ -222,6 +248,14 @@ static void batch_edges(struct kit *k)
 	link_destroy(k->l);
 	bench_close(&b);
 }
+
+SCENARIO(batch_edges) = {
+	{"edges", SUITE("cq"), QPS("RC"), ARGS({"ex", 1}),
+	 CLAUSE("ibv_create_cq_ex/DESCRIPTION/ibv_start_poll"), LEVEL("SHOULD"), ERRATA("POLL-ATTR"),
+	 SAYS("ENOENT of an empty CQ from start and next, a refusal of an unknown attribute, and the "
+	      "CQ still works")},
+	{},
+};
 
 /* A thread that polls while another one is between ibv_start_poll() and ibv_end_poll(). */
 struct poller {
@@ -289,6 +323,13 @@ static void batch_threads(struct kit *k)
 	}
 }
 
+SCENARIO(batch_threads) = {
+	{"threads", SUITE("cq"), QPS("RC"), ARGS({"ex", 1}),
+	 CLAUSE("ibv_create_cq_ex/DESCRIPTION/ibv_next_poll"), LEVEL("SHOULD"), ERRATA("POLL-LOCK"),
+	 SAYS("another thread polls after the batch, and each completion is polled once")},
+	{},
+};
+
 /* The same of CQs whose attributes do not say that one thread polls them, although some fields look like it. */
 static void batch_locked(struct kit *k)
 {
@@ -324,6 +365,14 @@ static void batch_locked(struct kit *k)
 		KIT_FAULT(k, "the parent domain cannot be deallocated after its CQ");
 }
 
+SCENARIO(batch_locked) = {
+	{"locked", SUITE("cq"), QPS("RC"), ARGS({"ex", 1}),
+	 CLAUSE("ibv_create_cq_ex/DESCRIPTION/ibv_next_poll"), LEVEL("SHOULD"), ERRATA("POLL-LOCK"),
+	 SAYS("the same of CQs of ibv_create_cq_ex with every attribute but "
+	      "IBV_CREATE_CQ_ATTR_SINGLE_THREADED or a thread domain")},
+	{},
+};
+
 /*
  * Every entry of the ring is used and polled, turn after turn, and the CQ is never polled when it is empty: the device
  * learns from the polls alone that there is room, not from requests of notification either.
@@ -346,9 +395,10 @@ static void batch_turns(struct kit *k)
 	bench_close(&b);
 }
 
-const struct scenario batch_scenarios[] = {
-	{"poll_counts", poll_counts},     {"poll_numbers", poll_numbers},
-	{"batch_mixed", batch_mixed},     {"batch_edges", batch_edges},
-	{"batch_threads", batch_threads}, {"batch_locked", batch_locked},
-	{"batch_turns", batch_turns},     {NULL, NULL},
+SCENARIO(batch_turns) = {
+	{"turns", SUITE("cq"), QPS("RC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/first"), ERRATA("COMPLETION-ORDER"),
+	 SAYS("a CQ is filled and emptied by one poll, four times, and is never polled when it is "
+	      "empty: no completion is lost")},
+	{},
 };

@@ -146,7 +146,23 @@ static void bounded_poll(struct kit *k)
 	bench_close(&p.b);
 }
 
-const struct scenario bounded_scenarios[] = {
-	{"bounded_poll", bounded_poll},
-	{NULL, NULL},
+SCENARIO(bounded_poll) = {
+	{"bounded-drain", SUITE("notify"), QPS("RC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_get_cq_event/NOTES/extra"),
+	 SAYS("to arm, poll until the CQ is empty and wait loses no wake-up")},
+	{"bounded-drain-late", ARGS({"late", 1}), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 SAYS("nor when a message comes between arm and poll: the event is there")},
+	{"bounded-budget", ARGS({"pattern", 1}), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 SAYS("to wait only if an armed CQ was empty loses no wake-up")},
+	{"bounded-budget-late", ARGS({"pattern", 1}, {"late", 1}), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 SAYS("nor when a message comes between arm and last poll")},
+	{"bounded-arm-first", ARGS({"pattern", 2}, {"lost", 1}), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_req_notify_cq/DESCRIPTION/any"), LEVEL("SHOULD"), ERRATA("NOTIFY-ORDER"),
+	 SAYS("to arm and then poll a few loses the wake-up: no event for what an event has reported, "
+	      "one with the next message")},
+	{"bounded-arm-last", ARGS({"pattern", 3}, {"late", 1}, {"lost", 2}),
+	 FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 SAYS("a message between the last poll and the arm has its event at once or with the next "
+	      "message")},
+	{},
 };

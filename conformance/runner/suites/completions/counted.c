@@ -154,6 +154,19 @@ static void counter_values(struct kit *k)
 	KIT_CHECK(k, !api.destroy(c), "ibv_destroy_comp_cntr failed");
 }
 
+SCENARIO(counter_values) = {
+	{"values", SUITE("counters"), QPS("RC"), CLAUSE("ibv_create_comp_cntr/DESCRIPTION/two"),
+	 ALSO("ibv_create_comp_cntr/DESCRIPTION/set ibv_create_comp_cntr/DESCRIPTION/set-err "
+	      "ibv_create_comp_cntr/DESCRIPTION/inc ibv_create_comp_cntr/DESCRIPTION/inc-err "
+	      "ibv_create_comp_cntr/DESCRIPTION/read ibv_create_comp_cntr/DESCRIPTION/read-err "
+	      "ibv_create_comp_cntr/ARGUMENTS/flags ibv_query_comp_cntr_caps/ARGUMENTS/max_value "
+	      "ibv_query_comp_cntr_caps/ARGUMENTS/max_counters"),
+	 NEEDS("completion_counters"),
+	 SAYS("both counts begin at 0, are set and added to apart from each other, and wrap beyond "
+	      "max_value; flags are refused")},
+	{},
+};
+
 /* The states are RESET, INIT and RTR. `two`: bits of two operations that the device counts. */
 static void refuse(struct kit *k, struct own *o, struct comp_cntr *a, struct comp_cntr *b,
 		   const uint32_t two[2])
@@ -196,6 +209,17 @@ static void counter_attached(struct kit *k)
 		refuse(k, &o, a, b, two);
 	own_destroy(&o);
 }
+
+SCENARIO(counter_attached) = {
+	{"attach", SUITE("counters"), QPS("RC"), CLAUSE("ibv_qp_attach_comp_cntr/DESCRIPTION/state"),
+	 ALSO("ibv_qp_attach_comp_cntr/DESCRIPTION/most-one ibv_qp_attach_comp_cntr/DESCRIPTION/detach "
+	      "ibv_qp_attach_comp_cntr/ERRORS/EBUSY ibv_create_comp_cntr/DESCRIPTION/destroy "
+	      "ibv_create_comp_cntr/ERRORS/EBUSY"),
+	 NEEDS("completion_counters"),
+	 SAYS("in RESET and INIT only; one counter for an operation of a QP; none is destroyed before "
+	      "the QP")},
+	{},
+};
 
 /* Three requests of different lengths: a SEND, an RDMA WRITE and an RDMA READ, from and to memory of one region. */
 static const struct {
@@ -331,6 +355,47 @@ static void counter_counts(struct kit *k)
 	with_counters(k, count_one);
 }
 
+SCENARIO(counter_counts) = {
+	{"send-wrs", SUITE("counters"), QPS("RC"), ARGS({"op", 0}, {"type", 0}),
+	 CLAUSE("ibv_qp_attach_comp_cntr/DESCRIPTION/local"),
+	 ALSO("ibv_create_comp_cntr/ARGUMENTS/WRS ibv_query_comp_cntr_caps/ARGUMENTS/ops"),
+	 NEEDS("completion_counters"),
+	 SAYS("of a SEND, an RDMA WRITE and an RDMA READ counts one of them, its work request, and a "
+	      "second counter what is left")},
+	{"send-bytes", ARGS({"op", 0}, {"type", 1}),
+	 ALSO("ibv_create_comp_cntr/ARGUMENTS/BYTES ibv_query_comp_cntr_caps/ARGUMENTS/ops"),
+	 SAYS("of a SEND, an RDMA WRITE and an RDMA READ counts one of them, its bytes, and a second "
+	      "counter what is left")},
+	{"recv-wrs", ARGS({"op", 1}, {"type", 0}),
+	 ALSO("ibv_create_comp_cntr/ARGUMENTS/WRS ibv_query_comp_cntr_caps/ARGUMENTS/ops"),
+	 SAYS("of a SEND, an RDMA WRITE and an RDMA READ counts one of them, its work request, and a "
+	      "second counter what is left")},
+	{"recv-bytes", ARGS({"op", 1}, {"type", 1}),
+	 ALSO("ibv_create_comp_cntr/ARGUMENTS/BYTES ibv_query_comp_cntr_caps/ARGUMENTS/ops"),
+	 SAYS("of a SEND, an RDMA WRITE and an RDMA READ counts one of them, its bytes, and a second "
+	      "counter what is left")},
+	{"rdma", ARGS({"type", 0}), FORMS({"-read-wrs", {{"op", 2}}}, {"-write-wrs", {{"op", 4}}}),
+	 ALSO("ibv_create_comp_cntr/ARGUMENTS/WRS ibv_query_comp_cntr_caps/ARGUMENTS/ops"),
+	 SAYS("of a SEND, an RDMA WRITE and an RDMA READ counts one of them, its work request, and a "
+	      "second counter what is left")},
+	{"rdma", ARGS({"type", 1}), FORMS({"-read-bytes", {{"op", 2}}}, {"-write-bytes", {{"op", 4}}}),
+	 ALSO("ibv_create_comp_cntr/ARGUMENTS/BYTES ibv_query_comp_cntr_caps/ARGUMENTS/ops"),
+	 SAYS("of a SEND, an RDMA WRITE and an RDMA READ counts one of them, its bytes, and a second "
+	      "counter what is left")},
+	{"remote-rdma", ARGS({"type", 0}), FORMS({"-read-wrs", {{"op", 3}}}, {"-write-wrs", {{"op", 5}}}),
+	 CLAUSE("ibv_qp_attach_comp_cntr/DESCRIPTION/remote"),
+	 ALSO("ibv_create_comp_cntr/ARGUMENTS/WRS ibv_query_comp_cntr_caps/ARGUMENTS/ops"),
+	 SAYS("of a SEND, an RDMA WRITE and an RDMA READ counts one of them, its work request, and a "
+	      "second counter what is left")},
+	{"remote-rdma", ARGS({"type", 1}), FORMS({"-read-bytes", {{"op", 3}}}, {"-write-bytes", {{"op", 5}}}),
+	 ALSO("ibv_create_comp_cntr/ARGUMENTS/BYTES ibv_query_comp_cntr_caps/ARGUMENTS/ops"),
+	 SAYS("of a SEND, an RDMA WRITE and an RDMA READ counts one of them, its bytes, and a second "
+	      "counter what is left")},
+	{"unsignaled", ARGS({"op", 0}, {"signaled", 0}), CLAUSE("ibv_qp_attach_comp_cntr/DESCRIPTION/local"),
+	 ALSO(""), ERRATA("COUNTED"), SAYS("requests that are not signaled count as well")},
+	{},
+};
+
 /* The QP goes to ERR with a receive, and flushes it and a SEND. */
 static void count_failed(struct kit *k, struct own *o, struct comp_cntr *c[2])
 {
@@ -356,6 +421,13 @@ static void counter_failed(struct kit *k)
 {
 	with_counters(k, count_failed);
 }
+
+SCENARIO(counter_failed) = {
+	{"failed", SUITE("counters"), QPS("RC"), CLAUSE("ibv_create_comp_cntr/DESCRIPTION/two"),
+	 ERRATA("COUNTED"), NEEDS("completion_counters"),
+	 SAYS("a SEND and a receive that are flushed count in the error counts, and not in the others")},
+	{},
+};
 
 /* A second QP with the same counter. */
 static void count_both(struct kit *k, struct own *o, struct comp_cntr *c[2])
@@ -384,8 +456,8 @@ static void counter_shared(struct kit *k)
 	with_counters(k, count_both);
 }
 
-const struct scenario counter_scenarios[] = {
-	{"counter_values", counter_values}, {"counter_attached", counter_attached},
-	{"counter_counts", counter_counts}, {"counter_failed", counter_failed},
-	{"counter_shared", counter_shared}, {NULL, NULL},
+SCENARIO(counter_shared) = {
+	{"two-qps", SUITE("counters"), QPS("RC"), CLAUSE("ibv_qp_attach_comp_cntr/DESCRIPTION/several"),
+	 NEEDS("completion_counters"), SAYS("a counter of two QPs has the sum")},
+	{},
 };

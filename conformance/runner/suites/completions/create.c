@@ -95,6 +95,14 @@ static void create_sizes(struct kit *k)
 		most(k, end->attr.max_cqe);
 }
 
+SCENARIO(create_sizes) = {
+	{"sizes", SUITE("cq"), QPS("RC"), CLAUSE("ibv_create_cq/DESCRIPTION/cqe"), LEVEL("SHOULD"),
+	 ERRATA("CQ-LIMITS"),
+	 SAYS("at least as many entries as asked for, max_cqe included, and each of them is used; "
+	      "EINVAL beyond the limits")},
+	{},
+};
+
 static void create_flags(struct kit *k)
 {
 	struct ibv_cq_init_attr_ex wc_flags = {.cqe = 5, .wc_flags = IBV_WC_STANDARD_FLAGS | 1ull << 40};
@@ -111,6 +119,13 @@ static void create_flags(struct kit *k)
 	refused(k, "an unknown bit of comp_mask", ATTR(5, .comp_mask = 4), EOPNOTSUPP, EINVAL);
 	refused(k, "an unknown bit of wc_flags", &wc_flags, EOPNOTSUPP, EINVAL);
 }
+
+SCENARIO(create_flags) = {
+	{"flags", SUITE("cq"), QPS("RC"), CLAUSE("ibv_create_cq_ex/DESCRIPTION/flags"), LEVEL("SHOULD"),
+	 ERRATA("CQ-LIMITS"),
+	 SAYS("flags that verbs.h defines are accepted or not supported, others are refused")},
+	{},
+};
 
 /* A CQ of a parent domain, with and without a thread domain. The domains cannot be deallocated before the CQ. */
 static void create_domain(struct kit *k)
@@ -153,9 +168,9 @@ static void create_domain(struct kit *k)
 	}
 }
 
-const struct scenario create_scenarios[] = {
-	{"create_sizes", create_sizes},
-	{"create_flags", create_flags},
-	{"create_domain", create_domain},
-	{NULL, NULL},
+SCENARIO(create_domain) = {
+	{"parent-domain", SUITE("cq"), QPS("RC"), CLAUSE("ibv_create_cq_ex/DESCRIPTION/parent_domain"),
+	 LEVEL("SHOULD"), ERRATA("PARENT-BUSY"),
+	 SAYS("a CQ of a parent domain works, and the domain cannot be deallocated before it")},
+	{},
 };

@@ -203,7 +203,14 @@ static void batch_excludes(struct kit *k)
 	bench_close(&b);
 }
 
-const struct scenario excluded_scenarios[] = {
-	{"batch_excludes", batch_excludes},
-	{NULL, NULL},
+SCENARIO(batch_excludes) = {
+	{"excludes", SUITE("cq"), QPS("RC"), ARGS({"ex", 1}),
+	 FORMS({"-reset"}, {"-destroy", {{"act", 1}}}, {"-resize", {{"act", 2}}}),
+	 CLAUSE("ibv_create_cq_ex/DESCRIPTION/ibv_next_poll"), LEVEL("SHOULD"), ERRATA("POLL-LOCK"),
+	 SAYS("another thread's call waits for the end of the batch, whose completions are polled, in "
+	      "order")},
+	{"excludes", ARGS({"ex", 1}), FORMS({"-reset-wq", {{"act", 3}}}, {"-destroy-wq", {{"act", 4}}}),
+	 NEEDS("work_queues")},
+	{"excludes-destroy-srq", ARGS({"act", 5}, {"ex", 1}), NEEDS("srq operations/XRC_SEND/SEND")},
+	{},
 };

@@ -307,6 +307,14 @@ static void fields_alone(struct kit *k)
 	end_free(a.mem);
 }
 
+SCENARIO(fields_alone) = {
+	{"fields-alone", SUITE("cq"), QPS("RC"), ARGS({"more", 0}),
+	 CLAUSE("ibv_create_cq_ex/DESCRIPTION/wc_flags"),
+	 SAYS("a CQ with one flag of wc_flags gives the value that a CQ with all flags and "
+	      "ibv_poll_cq() give, and what needs no flag")},
+	{},
+};
+
 /* ---- Long messages ---- */
 
 #define LONGEST 0x20000
@@ -373,8 +381,9 @@ static void field_lengths(struct kit *k)
 	end_free(mem);
 }
 
-const struct scenario field_scenarios[] = {
-	{"field_lengths", field_lengths},
-	{"fields_alone", fields_alone},
-	{NULL, NULL},
+SCENARIO(field_lengths) = {
+	{"lengths", SUITE("cq"), QPS("RC"), CLAUSE("ibv_create_cq_ex/DESCRIPTION/wc_flags"),
+	 SAYS("ibv_wc_read_byte_len() is the length of the message, also where that needs 9, 16 and 17 "
+	      "bits")},
+	{},
 };

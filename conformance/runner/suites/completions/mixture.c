@@ -209,6 +209,18 @@ static void several_types(struct kit *k)
 	end_free(m.mem);
 }
 
+SCENARIO(several_types) = {
+	{"several-types", SUITE("cq"), QPS("RC"), ARGS({"more", 0}), CLAUSE("ibv_poll_cq/DESCRIPTION/first"),
+	 ERRATA("COMPLETION-ORDER"), NEEDS("operations/UD"),
+	 SAYS("one CQ of both queues of an RC and a UD QP: each completion has the fields of its own "
+	      "QP, and comes in its order")},
+	{"several-types", QPS("XRC_SEND"), ARGS({"xrc", 1}, {"more", 0}),
+	 NEEDS("srq operations/RC operations/UD"),
+	 SAYS("one CQ of both queues of RC, UD and XRC QPs: each completion has the fields of its own "
+	      "QP, and comes in its order")},
+	{},
+};
+
 /* ---- Tag matching ---- */
 
 /* An RC QP of the responder's end, connected to itself, whose CQ is that of the tag matching queue. */
@@ -274,8 +286,9 @@ static void tags_and_rc(struct kit *k)
 	tags_run(k, &usual, tags_beside);
 }
 
-const struct scenario mixture_scenarios[] = {
-	{"several_types", several_types},
-	{"tags_and_rc", tags_and_rc},
-	{NULL, NULL},
+SCENARIO(tags_and_rc) = {
+	{"tags", SUITE("cq"), QPS("RC"), ARGS({"more", 0}), CLAUSE("ibv_poll_cq/DESCRIPTION/first"),
+	 ERRATA("COMPLETION-ORDER"), NEEDS("tag_matching"),
+	 SAYS("completions of an RC QP and of a queue with tags in one CQ: each has its own fields")},
+	{},
 };

@@ -68,6 +68,14 @@ static void notify_order(struct kit *k)
 	bench_close(&b);
 }
 
+SCENARIO(notify_order) = {
+	{"order", SUITE("cq"), QPS("RC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_req_notify_cq/DESCRIPTION/any"), ERRATA("NOTIFY-ORDER"),
+	 SAYS("any and solicited in both orders, repeated, and after each event: events for exactly "
+	      "what was asked for")},
+	{},
+};
+
 static bool open_shared(struct kit *k, struct bench *b, struct link *l)
 {
 	int vectors = k->r->dut.requester.ctx->num_comp_vectors;
@@ -115,6 +123,13 @@ static void notify_shared(struct kit *k)
 	}
 }
 
+SCENARIO(notify_shared) = {
+	{"shared-channel", SUITE("cq"), QPS("RC"), CLAUSE("ibv_get_cq_event/DESCRIPTION/cq_context"),
+	 SAYS("three CQs of one channel and of different vectors: each event names its CQ and the "
+	      "context of that")},
+	{},
+};
+
 /* Several events are acknowledged in one call, and then the CQ can be destroyed. */
 static void notify_acked(struct kit *k)
 {
@@ -134,6 +149,12 @@ static void notify_acked(struct kit *k)
 	link_destroy(k->l);
 	bench_close(&b);
 }
+
+SCENARIO(notify_acked) = {
+	{"acknowledged", SUITE("cq"), QPS("RC"), CLAUSE("ibv_get_cq_event/NOTES/acks"),
+	 SAYS("three events are acknowledged in one call, and the CQ can be destroyed")},
+	{},
+};
 
 /* Sets the moderation of the CQ; false: the device has none, or a fault. */
 static bool moderate(struct bench *b, uint16_t count, uint16_t period)
@@ -240,10 +261,10 @@ static void moderation(struct kit *k)
 	bench_close(&b);
 }
 
-const struct scenario notify_scenarios[] = {
-	{"notify_order", notify_order},
-	{"notify_shared", notify_shared},
-	{"notify_acked", notify_acked},
-	{"moderation", moderation},
-	{NULL, NULL},
+SCENARIO(moderation) = {
+	{"moderation", SUITE("cq"), QPS("RC"), CLAUSE("ibv_modify_cq/DESCRIPTION/cq_count"), LEVEL("SHOULD"),
+	 ERRATA("MODERATION"),
+	 SAYS("an event after the count or the period, also when they are changed while completions "
+	      "are held back")},
+	{},
 };

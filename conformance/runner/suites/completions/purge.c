@@ -128,11 +128,20 @@ static void purge(struct kit *k)
 	bench_close(&sends);
 }
 
+SCENARIO(purge) = {
+	{"reset", SUITE("cq"), QPS("RC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_poll_cq/NOTES/removed"), LEVEL("SHOULD"), ERRATA("CQ-PURGE"),
+	 SAYS("entries of a QP that is reset or destroyed are gone, those of the other QP are polled, "
+	      "in order")},
+	{"reset-srq", ARGS({"srq", 1}), FORMS({""}, {"-ex", {{"ex", 1}}}), NEEDS("srq")},
+	{},
+};
+
 #define NAMESAKES                                                                                            \
 	1500 /* QPs that are created, one after the other, until one has the number of the destroyed one */
 
 /* A new QP with the number of one that was destroyed, or NULL. */
-static struct ibv_qp *namesake(struct kit *k, struct bench *b, uint32_t qp_num)
+static struct ibv_qp *reborn_qp(struct kit *k, struct bench *b, uint32_t qp_num)
 {
 	struct ibv_qp_init_attr init = {
 		.send_cq = b->cq, .recv_cq = b->cq, .cap = {1, ENTRIES, 1, 1, 0}, .qp_type = k->l->qpt};
@@ -168,7 +177,7 @@ static void post_receives(struct kit *k, struct ibv_qp *qp)
 }
 
 /* What a destroyed QP has left in its CQ does not turn up as completions of a new QP with its number. */
-static void destroyed(struct kit *k)
+static void namesake(struct kit *k)
 {
 	struct link stays = {0};
 	struct bench b = {0};
@@ -183,7 +192,7 @@ static void destroyed(struct kit *k)
 			KIT_FAULT(k, "ibv_destroy_qp failed");
 		k->l->qp = NULL;
 		bench_forget(&b, qp_num);
-		qp = KIT_GOOD(k) ? namesake(k, &b, qp_num) : NULL;
+		qp = KIT_GOOD(k) ? reborn_qp(k, &b, qp_num) : NULL;
 		if (qp)
 			post_receives(k, qp);
 		else
@@ -198,8 +207,9 @@ static void destroyed(struct kit *k)
 	bench_close(&b);
 }
 
-const struct scenario purge_scenarios[] = {
-	{"namesake", destroyed},
-	{"purge", purge},
-	{NULL, NULL},
+SCENARIO(namesake) = {
+	{"namesake", SUITE("cq"), QPS("RC"), CLAUSE("ibv_poll_cq/NOTES/removed"), LEVEL("SHOULD"),
+	 ERRATA("CQ-PURGE"),
+	 SAYS("entries of a QP that is destroyed do not turn up for a new QP with its number")},
+	{},
 };

@@ -65,6 +65,15 @@ static void resize_kept(struct kit *k)
 	bench_close(&b);
 }
 
+SCENARIO(resize_kept) = {
+	{"resize", SUITE("cq"), QPS("RC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_resize_cq/NOTES/cqe"),
+	 SAYS("larger, smaller and exactly sufficient, with entries at every place of the ring that "
+	      "are not polled, and with some that come meanwhile: all are polled, in order, and the "
+	      "new size holds")},
+	{},
+};
+
 /* A CQ that is armed stays armed, and one that is not, not. */
 static void resize_armed(struct kit *k)
 {
@@ -86,6 +95,13 @@ static void resize_armed(struct kit *k)
 	link_destroy(k->l);
 	bench_close(&b);
 }
+
+SCENARIO(resize_armed) = {
+	{"resize-armed", SUITE("cq"), QPS("RC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_req_notify_cq/DESCRIPTION/any"),
+	 SAYS("a request of notification outlives a resize, and has one event")},
+	{},
+};
 
 /* A full CQ may have no room to mark the end of the old ring: it is resized, or stays as it was. */
 static void resize_full(struct kit *k)
@@ -113,6 +129,14 @@ static void resize_full(struct kit *k)
 	link_destroy(k->l);
 	bench_close(&b);
 }
+
+SCENARIO(resize_full) = {
+	{"resize-full", SUITE("cq"), QPS("RC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_resize_cq/DESCRIPTION/unpolled"), LEVEL("SHOULD"), ERRATA("RESIZE-FULL"),
+	 SAYS("a CQ full of entries that are not polled is resized, or refused and as before: all are "
+	      "polled, in order, and it still works")},
+	{},
+};
 
 /* Sizes that cannot be, also one that a power of two above it could be: the CQ stays as it was. */
 static void resize_refused(struct kit *k)
@@ -144,6 +168,14 @@ static void resize_refused(struct kit *k)
 	bench_close(&b);
 }
 
+SCENARIO(resize_refused) = {
+	{"resize-refused", SUITE("cq"), QPS("RC"), CLAUSE("ibv_resize_cq/DESCRIPTION/unpolled"),
+	 LEVEL("SHOULD"), ERRATA("RESIZE-TOO-SMALL"),
+	 SAYS("EINVAL for fewer entries than are not polled, none, and more than max_cqe; nothing has "
+	      "changed")},
+	{},
+};
+
 /* Half of several CQs of one size, whose rings may lie in one mapping, is resized and destroyed: the others are whole. */
 static void resize_others(struct kit *k)
 {
@@ -169,7 +201,9 @@ static void resize_others(struct kit *k)
 	}
 }
 
-const struct scenario resize_scenarios[] = {
-	{"resize_kept", resize_kept},       {"resize_armed", resize_armed},   {"resize_full", resize_full},
-	{"resize_refused", resize_refused}, {"resize_others", resize_others}, {NULL, NULL},
+SCENARIO(resize_others) = {
+	{"resize-others", SUITE("cq"), QPS("RC"), CLAUSE("ibv_resize_cq/NOTES/cqe"),
+	 SAYS("CQs that were resized are destroyed, and CQs of the size that they had keep their "
+	      "entries and still work")},
+	{},
 };

@@ -108,7 +108,7 @@ static void exchange(struct kit *k, struct rdma_conn_param req, struct rdma_conn
 	conn_finish(&c);
 }
 
-static void parameters(struct kit *k)
+static void connect_parameters(struct kit *k)
 {
 	const struct ibv_device_attr *a = &k->r->dut.requester.attr, *b = &k->r->dut.responder.attr;
 	const int most =
@@ -128,8 +128,25 @@ static void parameters(struct kit *k)
 		exchange(k, conn_values(2, 3, 0, 7, 7), conn_values(1, 2, 0, 7, 7));
 }
 
+SCENARIO(connect_parameters) = {
+	{"parameters", SUITE("connect"), QPS("RC"),
+	 CLAUSE("rdma_get_cm_event/CONN-EVENT-DATA/responder_resources"),
+	 ALSO("rdma_get_cm_event/CONN-EVENT-DATA/initiator_depth "
+	      "rdma_get_cm_event/CONN-EVENT-DATA/flow_control "
+	      "rdma_get_cm_event/CONN-EVENT-DATA/retry_count "
+	      "rdma_get_cm_event/CONN-EVENT-DATA/rnr_retry_count rdma_get_cm_event/CONN-EVENT-DATA/srq "
+	      "rdma_get_cm_event/CONN-EVENT-DATA/qp_num rdma_connect/CONNECTION-PROPERTIES/adjust "
+	      "rdma_connect/CONNECTION-PROPERTIES/retry_count "
+	      "rdma_connect/CONNECTION-PROPERTIES/rnr_retry_count "
+	      "rdma_connect/CONNECTION-PROPERTIES/qp_num"),
+	 NEEDS("rdma_cm"),
+	 SAYS("each side's event has the parameters of the other one, and both QPs have those of the "
+	      "answer")},
+	{},
+};
+
 /* An answer without parameters takes those of the request. */
-static void no_parameters(struct kit *k)
+static void connect_nothing(struct kit *k)
 {
 	struct rdma_conn_param req = conn_values(2, 1, 0, 3, 7), rep = conn_values(1, 2, 0, 0, 7);
 	struct conn c;
@@ -146,6 +163,14 @@ static void no_parameters(struct kit *k)
 	}
 	conn_finish(&c);
 }
+
+SCENARIO(connect_nothing) = {
+	{"no-parameters", SUITE("connect"), QPS("RC"), CLAUSE("rdma_accept/CONNECTION-PROPERTIES/NULL"),
+	 NEEDS("rdma_cm"),
+	 SAYS("an answer without parameters takes responder_resources and initiator_depth of the "
+	      "request")},
+	{},
+};
 
 /* One connection, with so many bytes of private data each way; `refused`: the last call must fail. */
 static void carry(struct kit *k, unsigned int ask, unsigned int reply, bool refused)
@@ -183,7 +208,7 @@ static void carry(struct kit *k, unsigned int ask, unsigned int reply, bool refu
 	conn_finish(&c);
 }
 
-static void private_data(struct kit *k)
+static void connect_data(struct kit *k)
 {
 	const unsigned int ask = (unsigned int)kit_arg(k, "request", 0),
 			   reply = (unsigned int)kit_arg(k, "answer", 0);
@@ -200,6 +225,17 @@ static void private_data(struct kit *k)
 	if (KIT_GOOD(k))
 		carry(k, 0, reply + 1, true);
 }
+
+SCENARIO(connect_data) = {
+	{"private-data", SUITE("connect"), QPS("RC"), ARGS({"request", 56}, {"answer", 196}),
+	 CLAUSE("rdma_get_cm_event/CONN-EVENT-DATA/private_data"),
+	 ALSO("rdma_get_cm_event/CONN-EVENT-DATA/zeroed rdma_connect/INFINIBAND-SPECIFIC/private_data "
+	      "rdma_accept/INFINIBAND-SPECIFIC/private_data"),
+	 NEEDS("rdma_cm"),
+	 SAYS("0, 1 and the most bytes arrive, 56 of a request and 196 of an answer, with zeros behind "
+	      "them; one more is refused")},
+	{},
+};
 
 /* One request that is refused, with so many bytes. */
 static void refuse(struct kit *k, unsigned int len)
@@ -220,7 +256,7 @@ static void refuse(struct kit *k, unsigned int len)
 	conn_finish(&c);
 }
 
-static void reject(struct kit *k)
+static void connect_refused(struct kit *k)
 {
 	if (!conn_in_one_process(k))
 		return;
@@ -231,8 +267,16 @@ static void reject(struct kit *k)
 		refuse(k, 100);
 }
 
+SCENARIO(connect_refused) = {
+	{"refused", SUITE("connect"), QPS("RC"), CLAUSE("rdma_reject/NOTES/private_data"),
+	 ALSO("rdma_get_cm_event/EVENT-TYPES/REJECTED"), NEEDS("rdma_cm"),
+	 SAYS("RDMA_CM_EVENT_REJECTED with the reason of a refusal and the data that rdma_reject() was "
+	      "given")},
+	{},
+};
+
 /* Ids without a QP: qp_num and srq are those of the structure. */
-static void numbers(struct kit *k)
+static void connect_numbers(struct kit *k)
 {
 	struct rdma_conn_param req = conn_values(1, 1, 0, 7, 7), rep = req;
 	struct conn c;
@@ -258,8 +302,15 @@ static void numbers(struct kit *k)
 	conn_finish(&c);
 }
 
+SCENARIO(connect_numbers) = {
+	{"numbers", SUITE("connect"), QPS("RC"), CLAUSE("rdma_get_cm_event/CONN-EVENT-DATA/qp_num"),
+	 ALSO("rdma_get_cm_event/CONN-EVENT-DATA/srq"), NEEDS("rdma_cm"),
+	 SAYS("without QPs each side's event has the qp_num and the srq that the other one gave")},
+	{},
+};
+
 /* One request after another, more than the backlog of the listener: it limits those that wait, not those that were taken. */
-static void backlog(struct kit *k)
+static void connect_backlog(struct kit *k)
 {
 	struct rdma_conn_param req = conn_values(1, 1, 0, 7, 7);
 	struct conn c;
@@ -284,6 +335,13 @@ static void backlog(struct kit *k)
 		}
 	conn_finish(&c);
 }
+
+SCENARIO(connect_backlog) = {
+	{"backlog", SUITE("connect"), QPS("RC"), CLAUSE("rdma_listen/ARGUMENTS/backlog"), NEEDS("rdma_cm"),
+	 SAYS("one request after another comes to a listener, more than its backlog: each of them was "
+	      "taken before the next")},
+	{},
+};
 
 /* The side that asked is told when the other one has answered. */
 static void told(struct conn *c, struct rdma_cm_id *asks, struct rdma_cm_id *other)
@@ -319,7 +377,7 @@ static void disconnect(struct kit *k, bool by_server)
 	conn_finish(&c);
 }
 
-static void disconnects(struct kit *k)
+static void connect_ended(struct kit *k)
 {
 	if (!conn_in_one_process(k))
 		return;
@@ -328,9 +386,9 @@ static void disconnects(struct kit *k)
 		disconnect(k, true);
 }
 
-const struct scenario connect_scenarios[] = {
-	{"connect_parameters", parameters}, {"connect_nothing", no_parameters},
-	{"connect_data", private_data},     {"connect_refused", reject},
-	{"connect_numbers", numbers},       {"connect_backlog", backlog},
-	{"connect_ended", disconnects},     {NULL, NULL},
+SCENARIO(connect_ended) = {
+	{"ended", SUITE("connect"), QPS("RC"), CLAUSE("rdma_disconnect/DESCRIPTION/event"), NEEDS("rdma_cm"),
+	 SAYS("after rdma_disconnect() by either side both sides have RDMA_CM_EVENT_DISCONNECTED, and "
+	      "their QPs are in ERR")},
+	{},
 };

@@ -71,7 +71,7 @@ static bool find(struct ends *e, const char *service, int flags, struct rdma_add
 		hints.ai_src_addr = (struct sockaddr *)&from;
 		hints.ai_src_len = sizeof(struct sockaddr_in);
 	}
-	log_call(&e->k->res->log, "rdma_getaddrinfo(address, port, &hints, &found)");
+	log_call(&e->k->res->log, "/* rdma_getaddrinfo(address, port, &hints, &found) */");
 	errno = 0;
 	if (!kit_holds(e->k, !rdma_getaddrinfo(dut->responder.address, service, &hints, found)))
 		KIT_FAULT(e->k, "rdma_getaddrinfo failed with %s", errno_name(errno));
@@ -87,7 +87,8 @@ static bool listen_at(struct ends *e)
 
 	if (!find(e, NULL, RAI_PASSIVE, &here))
 		return false;
-	log_call(&e->k->res->log, "rdma_create_ep(&listener, found, NULL, &attr), rdma_listen(listener, 2)");
+	log_call(&e->k->res->log,
+		 "/* rdma_create_ep(&listener, found, NULL, &attr), rdma_listen(listener, 2) */");
 	ret = rdma_create_ep(&e->listener, here, NULL, &attr);
 	if (!ret)
 		ret = rdma_listen(e->listener, 2);
@@ -124,7 +125,7 @@ static void *connect_to(void *arg)
 
 static bool client_begins(struct ends *e)
 {
-	log_call(&e->k->res->log, "rdma_create_ep(&client, found, NULL, %s), rdma_connect(client, %s)",
+	log_call(&e->k->res->log, "/* rdma_create_ep(&client, found, NULL, %s), rdma_connect(client, %s) */",
 		 e->bare ? "NULL" : "&attr", e->bare ? "NULL" : "&param");
 	e->runs = !pthread_create(&e->thread, NULL, connect_to, e);
 	return e->runs;
@@ -170,7 +171,7 @@ static void ends_finish(struct ends *e)
 
 static bool take_request(struct ends *e)
 {
-	log_call(&e->k->res->log, "rdma_get_request(listener, &id)");
+	log_call(&e->k->res->log, "/* rdma_get_request(listener, &id) */");
 	errno = 0;
 	if (!kit_holds(e->k, !rdma_get_request(e->listener, &e->server)))
 		KIT_FAULT(e->k, "rdma_get_request failed with %s", errno_name(errno));
@@ -179,7 +180,7 @@ static bool take_request(struct ends *e)
 
 static bool accept_it(struct ends *e, struct rdma_conn_param *param)
 {
-	log_call(&e->k->res->log, "rdma_accept(id, %s)", param ? "&param" : "NULL");
+	log_call(&e->k->res->log, "/* rdma_accept(id, %s) */", param ? "&param" : "NULL");
 	errno = 0;
 	if (!kit_holds(e->k, !rdma_accept(e->server, param)))
 		KIT_FAULT(e->k, "rdma_accept failed with %s", errno_name(errno));
@@ -210,7 +211,7 @@ static bool request_has(struct ends *e, const char *front)
 }
 
 /* Two connections of one listener: each has its QP and its CQs, and a message in both directions. */
-static void both_ways(struct kit *k)
+static void ep_both_ways(struct kit *k)
 {
 	struct inline_report to;
 	struct ends first, second;
@@ -238,7 +239,17 @@ static void both_ways(struct kit *k)
 	ends_finish(&first);
 }
 
-static void refused(struct kit *k)
+SCENARIO(ep_both_ways) = {
+	{"both-ways", SUITE("endpoint"), QPS("RC"), CLAUSE("rdma_create_ep/NOTES/passive"),
+	 ALSO("rdma_create_ep/NOTES/active rdma_create_id/NOTES/synchronous "
+	      "rdma_post_send/RETURN-VALUE rdma_get_recv_comp/RETURN-VALUE"),
+	 NEEDS("rdma_cm"),
+	 SAYS("two connections of one rdma_create_ep() listener have their own QP and CQs, and a "
+	      "message passes each way")},
+	{},
+};
+
+static void ep_refused(struct kit *k)
 {
 	struct ends e;
 
@@ -254,8 +265,15 @@ static void refused(struct kit *k)
 	ends_finish(&e);
 }
 
+SCENARIO(ep_refused) = {
+	{"refused", SUITE("endpoint"), QPS("RC"), CLAUSE("rdma_connect/RETURN-VALUE"),
+	 ALSO("rdma_cm/RETURN-CODES/errno"), NEEDS("rdma_cm"),
+	 SAYS("a synchronous rdma_connect() that is rejected fails with ECONNREFUSED")},
+	{},
+};
+
 /* There is no listener of datagrams: the status of the event is errno. */
-static void no_service(struct kit *k)
+static void ep_no_service(struct kit *k)
 {
 	struct rdma_cm_event *event;
 	struct ends e;
@@ -278,8 +296,15 @@ static void no_service(struct kit *k)
 	ends_finish(&e);
 }
 
+SCENARIO(ep_no_service) = {
+	{"no-service", SUITE("endpoint"), QPS("UD"), CLAUSE("rdma_get_cm_event/EVENT-TYPES/UNREACHABLE"),
+	 ALSO("rdma_get_cm_event/EVENT-DATA/status rdma_connect/RETURN-VALUE"), NEEDS("rdma_cm"),
+	 SAYS("RDMA_CM_EVENT_UNREACHABLE of a port without listener has a status, which is errno")},
+	{},
+};
+
 /* An address that nobody has: errno of the call is the status of the event. */
-static void no_address(struct kit *k)
+static void ep_no_address(struct kit *k)
 {
 	struct rdma_cm_id *id = NULL;
 	struct sockaddr_storage to;
@@ -292,7 +317,7 @@ static void no_address(struct kit *k)
 		return;
 	}
 	log_call(&k->res->log,
-		 "rdma_resolve_addr(id, NULL, &address, 100) /* synchronous, of an absent address */");
+		 "/* rdma_resolve_addr(id, NULL, &address, 100), synchronous, of an absent address */");
 	errno = 0;
 	if (conn_fails(k, "rdma_resolve_addr", rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 100), 0)) {
 		error = errno;
@@ -302,8 +327,16 @@ static void no_address(struct kit *k)
 	rdma_destroy_id(id);
 }
 
+SCENARIO(ep_no_address) = {
+	{"no-address", SUITE("endpoint"), QPS("RC"), CLAUSE("rdma_resolve_addr/RETURN-VALUE"),
+	 ALSO("rdma_get_cm_event/EVENT-DATA/status"), NEEDS("rdma_cm"),
+	 SAYS("a synchronous rdma_resolve_addr() of an absent address fails, with the event's status "
+	      "as errno")},
+	{},
+};
+
 /* Datagrams: rdma_accept() does not wait, the request is acknowledged by it, and the client learns where to send. */
-static void datagrams(struct kit *k)
+static void ep_datagrams(struct kit *k)
 {
 	struct rdma_conn_param param = {0};
 	const struct rdma_ud_param *ud;
@@ -328,7 +361,7 @@ static void datagrams(struct kit *k)
 			if (KIT_GOOD(k) && !e.bare)
 				calls(k, &to)->datagram(&to, e.client, e.server);
 			/* The request was acknowledged by rdma_accept(): nothing holds the listener. */
-			log_call(&k->res->log, "rdma_destroy_ep(listener)");
+			log_call(&k->res->log, "/* rdma_destroy_ep(listener) */");
 			rdma_destroy_ep(e.listener);
 			e.listener = NULL;
 		}
@@ -336,8 +369,19 @@ static void datagrams(struct kit *k)
 	ends_finish(&e);
 }
 
+SCENARIO(ep_datagrams) = {
+	{"datagrams", SUITE("endpoint"), QPS("UD"), FORMS({""}, {"-no-qp", {{"bare", 1}}}),
+	 CLAUSE("rdma_get_cm_event/UD-EVENT-DATA/ah_attr"),
+	 ALSO("rdma_get_cm_event/UD-EVENT-DATA/qp_num rdma_get_cm_event/UD-EVENT-DATA/qkey "
+	      "rdma_accept/DESCRIPTION/datagram"),
+	 NEEDS("rdma_cm"),
+	 SAYS("rdma_accept() returns, the listener can be destroyed, and the client's event says where "
+	      "to send")},
+	{},
+};
+
 /* No hints: the call resolves the node as getaddrinfo() does. */
-static void no_hints(struct kit *k)
+static void ep_no_hints(struct kit *k)
 {
 	struct rdma_addrinfo *found = NULL;
 	struct sockaddr_storage want;
@@ -345,7 +389,7 @@ static void no_hints(struct kit *k)
 
 	cm_address(k->r->dut.responder.address, &want);
 	((struct sockaddr_in *)&want)->sin_port = htons(7471);
-	log_call(&k->res->log, "rdma_getaddrinfo(address, \"7471\", NULL, &found)");
+	log_call(&k->res->log, "/* rdma_getaddrinfo(address, \"7471\", NULL, &found) */");
 	ret = rdma_getaddrinfo(k->r->dut.responder.address, "7471", NULL, &found);
 	if (!kit_holds(k, !ret && found && found->ai_dst_len == sizeof(struct sockaddr_in) &&
 				  !memcmp(found->ai_dst_addr, &want, sizeof(struct sockaddr_in))))
@@ -354,8 +398,14 @@ static void no_hints(struct kit *k)
 		rdma_freeaddrinfo(found);
 }
 
+SCENARIO(ep_no_hints) = {
+	{"no-hints", SUITE("endpoint"), QPS("RC"), CLAUSE("rdma_getaddrinfo/DESCRIPTION"), NEEDS("rdma_cm"),
+	 SAYS("rdma_getaddrinfo() without hints finds a numeric address and port")},
+	{},
+};
+
 /* A call of rdma-core 65, which the headers of this build may not have. */
-static void resolve_name(struct kit *k)
+static void ep_resolve_name(struct kit *k)
 {
 	int (*resolve)(struct rdma_cm_id * id, const char *node, const char *service,
 		       const struct rdma_addrinfo *hints) = dlsym(RTLD_DEFAULT, "rdma_resolve_addrinfo");
@@ -377,24 +427,35 @@ static void resolve_name(struct kit *k)
 	rdma_destroy_id(id);
 }
 
-static void work_queue(struct kit *k)
+SCENARIO(ep_resolve_name) = {
+	{"resolve-name", SUITE("endpoint"), QPS("RC"), CLAUSE("rdma_resolve_addrinfo/RETURN-VALUE"),
+	 ALSO("rdma_create_id/NOTES/synchronous"), NEEDS("rdma_cm"),
+	 SAYS("a synchronous rdma_resolve_addrinfo() of a numeric address returns 0")},
+	{},
+};
+
+static void inline_work_queue(struct kit *k)
 {
 	struct inline_report to;
 
 	calls(k, &to)->work_queue(&to, k->r->dut.requester.pd);
 }
 
-static void old_provider(struct kit *k)
+SCENARIO(inline_work_queue) = {
+	{"work-queue", SUITE("inline"), QPS("RC"), CLAUSE("ibv_create_wq/RETURN-VALUE"), NEEDS("work_queues"),
+	 SAYS("a work queue has the context that ibv_create_wq() was given")},
+	{},
+};
+
+static void inline_old_provider(struct kit *k)
 {
 	struct inline_report to;
 
 	calls(k, &to)->old_provider(&to);
 }
 
-const struct scenario endpoint_scenarios[] = {
-	{"ep_both_ways", both_ways},           {"ep_refused", refused},
-	{"ep_no_service", no_service},         {"ep_no_address", no_address},
-	{"ep_datagrams", datagrams},           {"ep_no_hints", no_hints},
-	{"ep_resolve_name", resolve_name},     {"inline_work_queue", work_queue},
-	{"inline_old_provider", old_provider}, {NULL, NULL},
+SCENARIO(inline_old_provider) = {
+	{"old-provider", SUITE("inline"), QPS("RC"), CLAUSE("ibv_create_flow/RETURN-VALUE/destroy"),
+	 SAYS("ibv_destroy_flow() of a context without extended verbs returns EOPNOTSUPP")},
+	{},
 };

@@ -15,7 +15,7 @@ static struct ibv_qp_init_attr one_qp(void)
 	return (struct ibv_qp_init_attr){.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
 }
 
-static void second_qp(struct kit *k)
+static void id_second_qp(struct kit *k)
 {
 	struct ibv_qp_init_attr attr = one_qp();
 	struct ibv_qp *first;
@@ -25,7 +25,7 @@ static void second_qp(struct kit *k)
 		return;
 	if (conn_begin(&c, k)) {
 		first = c.cm.client->qp;
-		log_call(&k->res->log, "rdma_create_qp(id, NULL, &attr) /* again */");
+		log_call(&k->res->log, "/* rdma_create_qp(id, NULL, &attr), again */");
 		errno = 0;
 		conn_fails(k, "the second rdma_create_qp", rdma_create_qp(c.cm.client, NULL, &attr), 0);
 		if (!kit_holds(k, c.cm.client->qp == first))
@@ -34,7 +34,14 @@ static void second_qp(struct kit *k)
 	conn_finish(&c);
 }
 
-static void unconnected(struct kit *k)
+SCENARIO(id_second_qp) = {
+	{"second-qp", SUITE("connect"), QPS("RC"), CLAUSE("rdma_create_qp/NOTES/single"),
+	 ALSO("rdma_cm/RETURN-CODES/errno"), NEEDS("rdma_cm"),
+	 SAYS("a second rdma_create_qp() of an id fails with an errno, and the id keeps its QP")},
+	{},
+};
+
+static void id_unconnected(struct kit *k)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *id = NULL;
@@ -52,8 +59,14 @@ static void unconnected(struct kit *k)
 		rdma_destroy_event_channel(channel);
 }
 
+SCENARIO(id_unconnected) = {
+	{"unconnected", SUITE("connect"), QPS("RC"), CLAUSE("rdma_cm/RETURN-CODES/errno"), NEEDS("rdma_cm"),
+	 SAYS("rdma_disconnect() of an id without a device fails with an errno")},
+	{},
+};
+
 /* The id owns one channel and one CQ for both directions: they are destroyed with the QP, once. */
-static void one_cq(struct kit *k)
+static void id_one_cq(struct kit *k)
 {
 	struct ibv_qp_init_attr attr = one_qp();
 	struct rdma_cm_id *id;
@@ -82,6 +95,13 @@ static void one_cq(struct kit *k)
 	conn_finish(&c);
 }
 
+SCENARIO(id_one_cq) = {
+	{"one-cq", SUITE("connect"), QPS("RC"), CLAUSE("rdma_create_qp/NOTES/cqs"), NEEDS("rdma_cm"),
+	 SAYS("a QP uses the one CQ that its id has for both directions, and rdma_destroy_qp() "
+	      "destroys it once")},
+	{},
+};
+
 static bool too_much(struct conn *c, int (*call)(struct rdma_cm_id *id, struct rdma_conn_param *param),
 		     const char *name, struct rdma_cm_id *id, const struct ibv_device_attr *a)
 {
@@ -89,7 +109,7 @@ static bool too_much(struct conn *c, int (*call)(struct rdma_cm_id *id, struct r
 
 	most.responder_resources = (uint8_t)(a->max_qp_rd_atom + 1);
 	deep.initiator_depth = (uint8_t)(a->max_qp_init_rd_atom + 1);
-	log_call(&c->k->res->log, "%s(id, &param) /* responder_resources %u, then initiator_depth %u */",
+	log_call(&c->k->res->log, "/* %s(id, &param): responder_resources %u, then initiator_depth %u */",
 		 name, most.responder_resources, deep.initiator_depth);
 	errno = 0;
 	if (!conn_fails(c->k, name, call(id, &most), 0))
@@ -98,7 +118,7 @@ static bool too_much(struct conn *c, int (*call)(struct rdma_cm_id *id, struct r
 	return conn_fails(c->k, name, call(id, &deep), 0);
 }
 
-static void device_limits(struct kit *k)
+static void id_limits(struct kit *k)
 {
 	const struct ibv_device_attr *a = &k->r->dut.requester.attr, *b = &k->r->dut.responder.attr;
 	struct rdma_conn_param param = conn_values(1, 1, 0, 7, 7);
@@ -119,8 +139,18 @@ static void device_limits(struct kit *k)
 	conn_finish(&c);
 }
 
+SCENARIO(id_limits) = {
+	{"limits", SUITE("connect"), QPS("RC"),
+	 CLAUSE("rdma_connect/CONNECTION-PROPERTIES/responder_resources"),
+	 ALSO("rdma_connect/CONNECTION-PROPERTIES/initiator_depth "
+	      "rdma_accept/CONNECTION-PROPERTIES/responder_resources"),
+	 NEEDS("rdma_cm"),
+	 SAYS("rdma_connect() and rdma_accept() refuse more RDMA READs than the device has, either way")},
+	{},
+};
+
 /* A QP that libibverbs refuses: its errno is that of the call. Then the id can have another one. */
-static void failing_qp(struct kit *k)
+static void id_failing_qp(struct kit *k)
 {
 	struct ibv_qp_init_attr attr = one_qp(), same;
 	struct rdma_cm_id *id;
@@ -141,7 +171,7 @@ static void failing_qp(struct kit *k)
 		errno = 0;
 		qp = ibv_create_qp(id->pd, &same);
 		error = errno;
-		log_call(&k->res->log, "rdma_create_qp(id, NULL, &attr) /* max_send_sge %u */",
+		log_call(&k->res->log, "/* rdma_create_qp(id, NULL, &attr): max_send_sge %u */",
 			 attr.cap.max_send_sge);
 		errno = 0;
 		if (kit_holds(k, !qp && error))
@@ -161,8 +191,16 @@ static void failing_qp(struct kit *k)
 	conn_finish(&c);
 }
 
+SCENARIO(id_failing_qp) = {
+	{"qp-refused", SUITE("connect"), QPS("RC"), CLAUSE("rdma_create_qp/RETURN-VALUE"),
+	 ALSO("rdma_cm/RETURN-CODES/errno"), NEEDS("rdma_cm"),
+	 SAYS("rdma_create_qp() of too many SGEs has the errno of ibv_create_qp(), and leaves no CQ; "
+	      "the next one works")},
+	{},
+};
+
 /* The listener is bound to the responder's address and to no port. */
-static void bound(struct kit *k)
+static void id_bound(struct kit *k)
 {
 	static const uint8_t none[16];
 	struct rdma_event_channel *channel = rdma_create_event_channel();
@@ -173,7 +211,7 @@ static void bound(struct kit *k)
 	    rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) || rdma_bind_addr(id, (struct sockaddr *)&sa)) {
 		KIT_FAULT(k, "rdma_bind_addr failed with %s", errno_name(errno));
 	} else {
-		log_call(&k->res->log, "rdma_bind_addr(id, &address) /* port 0 */");
+		log_call(&k->res->log, "/* rdma_bind_addr(id, &address): port 0 */");
 		if (!kit_holds(k, rdma_get_src_port(id)))
 			KIT_FAULT(k, "rdma_get_src_port is 0");
 		if (!kit_holds(k, id->verbs && id->port_num))
@@ -187,7 +225,14 @@ static void bound(struct kit *k)
 		rdma_destroy_event_channel(channel);
 }
 
-static void source_family(struct kit *k)
+SCENARIO(id_bound) = {
+	{"bound", SUITE("connect"), QPS("RC"), CLAUSE("rdma_bind_addr/NOTES/port"),
+	 ALSO("rdma_bind_addr/DESCRIPTION/device"), NEEDS("rdma_cm"),
+	 SAYS("an id that is bound to an address has a port, a device and a GID at once")},
+	{},
+};
+
+static void id_source_family(struct kit *k)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct sockaddr from = {.sa_family = AF_UNIX};
@@ -198,7 +243,7 @@ static void source_family(struct kit *k)
 	    rdma_create_id(channel, &id, NULL, RDMA_PS_TCP)) {
 		KIT_FAULT(k, "rdma_create_id failed with %s", errno_name(errno));
 	} else {
-		log_call(&k->res->log, "rdma_resolve_addr(id, &from, &to, 1000) /* from: AF_UNIX */");
+		log_call(&k->res->log, "/* rdma_resolve_addr(id, &from, &to, 1000): from AF_UNIX */");
 		errno = 0;
 		conn_fails(k, "rdma_resolve_addr", rdma_resolve_addr(id, &from, (struct sockaddr *)&to, 1000),
 			   0);
@@ -209,7 +254,14 @@ static void source_family(struct kit *k)
 		rdma_destroy_event_channel(channel);
 }
 
-static void own_srq(struct kit *k)
+SCENARIO(id_source_family) = {
+	{"source-family", SUITE("connect"), QPS("RC"), CLAUSE("rdma_resolve_addr/RETURN-VALUE"),
+	 NEEDS("rdma_cm"),
+	 SAYS("rdma_resolve_addr() refuses a source address of an unknown family with an errno")},
+	{},
+};
+
+static void id_own_srq(struct kit *k)
 {
 	struct ibv_srq_init_attr srq = {.attr = {.max_wr = 4, .max_sge = 1}};
 	struct ibv_qp_init_attr attr = one_qp();
@@ -221,7 +273,8 @@ static void own_srq(struct kit *k)
 	if (conn_begin(&c, k)) {
 		id = c.cm.client;
 		rdma_destroy_qp(id);
-		log_call(&k->res->log, "rdma_create_srq(id, NULL, &srq), rdma_create_qp(id, NULL, &attr)");
+		log_call(&k->res->log,
+			 "/* rdma_create_srq(id, NULL, &srq), rdma_create_qp(id, NULL, &attr) */");
 		if (rdma_create_srq(id, NULL, &srq)) {
 			KIT_FAULT(k, "rdma_create_srq failed with %s", errno_name(errno));
 		} else {
@@ -237,8 +290,14 @@ static void own_srq(struct kit *k)
 	conn_finish(&c);
 }
 
+SCENARIO(id_own_srq) = {
+	{"own-srq", SUITE("connect"), QPS("RC"), CLAUSE("rdma_create_srq/DESCRIPTION"), NEEDS("rdma_cm"),
+	 SAYS("rdma_create_qp() uses the SRQ of its id")},
+	{},
+};
+
 /* The server may send as soon as it accepted: the client's first message may be there before ESTABLISHED. */
-static void server_sends(struct kit *k)
+static void id_server_sends(struct kit *k)
 {
 	struct rdma_conn_param param = conn_values(1, 1, 0, 7, 7);
 	struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, *bad;
@@ -253,7 +312,7 @@ static void server_sends(struct kit *k)
 		KIT_FAULT(k, "ibv_post_recv failed before the connection");
 	if (KIT_GOOD(k) && conn_accept(&c, &param)) {
 		log_call(&k->res->log,
-			 "ibv_post_send(id->qp, &wr, &bad) /* of the server, before ESTABLISHED */");
+			 "/* ibv_post_send(id->qp, &wr, &bad) of the server, before ESTABLISHED */");
 		kit_expect_state(k, c.cm.server->qp, IBV_QPS_RTS);
 		ret = ibv_post_send(c.cm.server->qp, &wr, &bad);
 		if (!kit_holds(k, !ret))
@@ -264,8 +323,15 @@ static void server_sends(struct kit *k)
 	conn_finish(&c);
 }
 
+SCENARIO(id_server_sends) = {
+	{"server-sends", SUITE("connect"), QPS("RC"), CLAUSE("rdma_create_qp/NOTES/transitions"),
+	 NEEDS("rdma_cm"),
+	 SAYS("after rdma_accept() the server's QP is in RTS and takes a send, before any event")},
+	{},
+};
+
 /* A failure after the answer: the program is told once, and nothing of what the server does then. */
-static void client_fails(struct kit *k)
+static void id_client_fails(struct kit *k)
 {
 	struct rdma_conn_param param = conn_values(1, 1, 0, 7, 7);
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
@@ -276,7 +342,7 @@ static void client_fails(struct kit *k)
 	if (!conn_in_one_process(k))
 		return;
 	if (conn_begin(&c, k) && conn_request(&c, &param) && conn_server_qp(&c)) {
-		log_call(&k->res->log, "ibv_modify_qp(id->qp, ERR) /* of the client, before the answer */");
+		log_call(&k->res->log, "/* ibv_modify_qp(id->qp, ERR) of the client, before the answer */");
 		ibv_modify_qp(c.cm.client->qp, &attr, IBV_QP_STATE);
 		if (conn_accept(&c, &param) && conn_event(&c, RDMA_CM_EVENT_CONNECT_ERROR)) {
 			if (!kit_holds(k, c.event->status))
@@ -302,6 +368,13 @@ static void client_fails(struct kit *k)
 	conn_finish(&c);
 }
 
+SCENARIO(id_client_fails) = {
+	{"client-fails", SUITE("connect"), QPS("RC"), CLAUSE("rdma_get_cm_event/EVENT-TYPES/CONNECT_ERROR"),
+	 ALSO("rdma_get_cm_event/EVENT-DATA/status"), NEEDS("rdma_cm"),
+	 SAYS("RDMA_CM_EVENT_CONNECT_ERROR with a status is the last event of a client whose QP fails")},
+	{},
+};
+
 static bool joined(struct kit *k, struct rdma_event_channel *channel)
 {
 	struct rdma_cm_event *event = NULL;
@@ -316,7 +389,7 @@ static bool joined(struct kit *k, struct rdma_event_channel *channel)
 }
 
 /* A group is left once; then the id is in no group. */
-static void group(struct kit *k)
+static void id_group(struct kit *k)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0xefc80107)};
 	struct rdma_event_channel *channel = rdma_create_event_channel();
@@ -329,7 +402,7 @@ static void group(struct kit *k)
 	    rdma_join_multicast(id, (struct sockaddr *)&to, NULL)) {
 		KIT_FAULT(k, "rdma_join_multicast failed with %s", errno_name(errno));
 	} else if (joined(k, channel)) {
-		log_call(&k->res->log, "rdma_leave_multicast(id, &group)");
+		log_call(&k->res->log, "/* rdma_leave_multicast(id, &group) */");
 		ret = rdma_leave_multicast(id, (struct sockaddr *)&to);
 		if (!kit_holds(k, !ret))
 			KIT_FAULT(k, "rdma_leave_multicast returned %d", ret);
@@ -343,17 +416,9 @@ static void group(struct kit *k)
 		rdma_destroy_event_channel(channel);
 }
 
-const struct scenario identifier_scenarios[] = {
-	{"id_group", group},
-	{"id_second_qp", second_qp},
-	{"id_unconnected", unconnected},
-	{"id_one_cq", one_cq},
-	{"id_limits", device_limits},
-	{"id_failing_qp", failing_qp},
-	{"id_bound", bound},
-	{"id_own_srq", own_srq},
-	{"id_source_family", source_family},
-	{"id_server_sends", server_sends},
-	{"id_client_fails", client_fails},
-	{NULL, NULL},
+SCENARIO(id_group) = {
+	{"group", SUITE("connect"), QPS("RC"), CLAUSE("rdma_leave_multicast/RETURN-VALUE"), NEEDS("rdma_cm"),
+	 SAYS("rdma_leave_multicast() returns 0 for a group of the id, and fails with an errno for any "
+	      "other")},
+	{},
 };

@@ -138,7 +138,13 @@ static void advise(struct kit *k)
 	tear_down(&t);
 }
 
-const struct scenario advise_scenarios[] = {
-	{"advise", advise},
-	{NULL, NULL},
+SCENARIO(advise) = {
+	{"advise", SUITE("paging"), QPS("RC"), CLAUSE("ibv_advise_mr/DESCRIPTION/advise"),
+	 ALSO("ibv_advise_mr/RETURN-VALUE/EFAULT ibv_advise_mr/RETURN-VALUE/EINVAL "
+	      "ibv_advise_mr/RETURN-VALUE/EPERM ibv_advise_mr/RETURN-VALUE/ENOENT"),
+	 ERRATA("ADVISE-ERRNO"), NEEDS("on_demand/{qp}/SEND"),
+	 SAYS("ranges of on-demand regions are prefetched, up to their first and last byte; any other, "
+	      "with any other region, key, right, advice or flag, is refused with the errno of the "
+	      "page, also as the second of a list")},
+	{},
 };

@@ -156,7 +156,13 @@ static void atomic_bytes(struct kit *k)
 		last_word(k);
 }
 
-const struct scenario atomic_byte_scenarios[] = {
-	{"atomic_bytes", atomic_bytes},
-	{NULL, NULL},
+SCENARIO(atomic_bytes) = {
+	{"bytes", SUITE("atomic"), QPS("RC XRC_SEND"), POSTS("ATOMIC_FETCH_AND_ADD, ATOMIC_CMP_AND_SWP"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Atomic-operations/ibv_wr_atomic_fetch_add"),
+	 SAYS("additions carry over each byte border, comparisons fail if any one byte differs; the "
+	      "old value is brought")},
+	{"bytes-sig-all", ARGS({"sig_all", 1}),
+	 SAYS("additions carry over each byte border, comparisons fail if any one byte differs; the "
+	      "old value is brought, with sq_sig_all")},
+	{},
 };

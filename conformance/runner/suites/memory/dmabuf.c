@@ -132,7 +132,9 @@ static void dma_buf(struct kit *k)
 	end_free(bytes);
 }
 
-const struct scenario dmabuf_scenarios[] = {
-	{"dma_buf", dma_buf},
-	{NULL, NULL},
+SCENARIO(dma_buf) = {
+	{"dma-buf", SUITE("objects"), QPS("RC"), CLAUSE("ibv_reg_mr/RETURN-VALUE/lkey"),
+	 SAYS("what is written at the addresses from a region's iova on is in its dma-buf from the "
+	      "offset on; nothing is written beyond its length")},
+	{},
 };

@@ -354,6 +354,19 @@ static void paged_receives(struct kit *k)
 	tear_down(&f);
 }
 
+SCENARIO(paged_receives) = {
+	{"receives", SUITE("paging"), QPS("RC UC UD"), CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"),
+	 NEEDS("on_demand/{qp}/RECV"),
+	 SAYS("receives whose SGEs are partly of an on-demand region without its pages hold the "
+	      "message that completes them, and nothing around them is written; what an unreliable QP "
+	      "loses meanwhile is lost as a whole")},
+	{"receives-srq", QPS("RC UD"), ARGS({"srq", 1}), NEEDS("on_demand/{qp}/SRQ_RECV"),
+	 SAYS("receives of an SRQ whose SGEs are partly of an on-demand region without its pages hold "
+	      "the message that completes them, and nothing around them is written; what an unreliable "
+	      "QP loses meanwhile is lost as a whole")},
+	{},
+};
+
 /* ---- Stopped QPs ---- */
 
 static const struct act {
@@ -539,6 +552,24 @@ static void paged_stopped(struct kit *k)
 	tear_down(&f);
 }
 
+SCENARIO(paged_stopped) = {
+	{"stopped", SUITE("paging"), QPS("RC"),
+	 FORMS({"-reset", {{"to", 0}}}, {"-err", {{"to", 6}}}, {"-destroyed", {{"to", 7}}}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"), LEVEL("SHOULD"),
+	 ERRATA("QP-RECYCLE CQ-PURGE"),
+	 NEEDS("on_demand/{qp}/SEND on_demand/{qp}/RECV on_demand/{qp}/WRITE on_demand/{qp}/READ"), NARROW,
+	 SAYS("a QP that stops while pages are brought for its request, or for one of its peer, "
+	      "executes nothing more of that life, and what is posted in the next one, in the same "
+	      "pages and others")},
+	{"stopped", QPS("UC"),
+	 FORMS({"-reset", {{"to", 0}}}, {"-err", {{"to", 6}}}, {"-destroyed", {{"to", 7}}}),
+	 NEEDS("on_demand/{qp}/SEND on_demand/{qp}/RECV on_demand/{qp}/WRITE")},
+	{"stopped", QPS("UD"),
+	 FORMS({"-reset", {{"to", 0}}}, {"-err", {{"to", 6}}}, {"-destroyed", {{"to", 7}}}),
+	 NEEDS("on_demand/{qp}/SEND on_demand/{qp}/RECV")},
+	{},
+};
+
 /* ---- Memory that may only be read ---- */
 
 /* A region of pages without the right to write, local and remote: what is sent and what is read comes from it. */
@@ -565,6 +596,14 @@ static void paged_read_only(struct kit *k)
 	tear_down(&f);
 }
 
+SCENARIO(paged_read_only) = {
+	{"read-only", SUITE("paging"), QPS("RC"), CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"),
+	 NEEDS("on_demand/{qp}/SEND on_demand/{qp}/RECV on_demand/{qp}/WRITE on_demand/{qp}/READ"),
+	 SAYS("SENDs and WRITEs from pages that may only be read, and READs of them, are executed "
+	      "while the device has no such page")},
+	{},
+};
+
 /* ---- Messages of which the device has a part ---- */
 
 /* The first packets of each are in a page that was used before, the others in one that was not. */
@@ -588,10 +627,10 @@ static void paged_partly(struct kit *k)
 	tear_down(&f);
 }
 
-const struct scenario faulted_scenarios[] = {
-	{"paged_partly", paged_partly},
-	{"paged_read_only", paged_read_only},
-	{"paged_receives", paged_receives},
-	{"paged_stopped", paged_stopped},
-	{NULL, NULL},
+SCENARIO(paged_partly) = {
+	{"partly", SUITE("paging"), QPS("RC"), CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"),
+	 NEEDS("on_demand/{qp}/SEND on_demand/{qp}/RECV on_demand/{qp}/WRITE on_demand/{qp}/READ"),
+	 SAYS("WRITEs and READs of which the device has the pages of the first packets, and not those "
+	      "of the others, are executed")},
+	{},
 };

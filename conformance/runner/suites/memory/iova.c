@@ -98,7 +98,11 @@ static void paged_iova(struct kit *k)
 	tear_down(&p);
 }
 
-const struct scenario iova_scenarios[] = {
-	{"paged_iova", paged_iova},
-	{NULL, NULL},
+SCENARIO(paged_iova) = {
+	{"iova", SUITE("paging"), QPS("RC"), ARGS({"sent_again", 1}), CLAUSE("ibv_reg_mr/DESCRIPTION/iova"),
+	 ALSO("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"),
+	 NEEDS("on_demand/{qp}/WRITE on_demand/{qp}/READ"),
+	 SAYS("an on-demand region whose addresses are not those of its memory is written and read, as "
+	      "local and as remote memory, over the borders of pages that the device has not had yet")},
+	{},
 };

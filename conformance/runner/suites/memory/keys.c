@@ -121,6 +121,19 @@ static void key_right(struct kit *k)
 	refused_remotely(k, k->r->dut.responder.pd, all_access & ~kit_arg(k, "without", 0));
 }
 
+SCENARIO(key_right) = {
+	{"no-right-rdma_write", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("RDMA_WRITE 64"),
+	 ARGS({"without", IBV_ACCESS_REMOTE_WRITE}), CLAUSE("ibv_reg_mr/DESCRIPTION/access"),
+	 ERRATA("KEY-RIGHTS FAILURE-STATUS"), STATUS("REM_ACCESS_ERR"),
+	 SAYS("IBV_WC_REM_ACCESS_ERR at the requester, and not a byte of the region is touched")},
+	{"no-right-rdma_read", POSTS("RDMA_READ 64"), ARGS({"without", IBV_ACCESS_REMOTE_READ})},
+	{"no-right-{short}", POSTS("{op}"), OPS("ATOMIC_FETCH_AND_ADD ATOMIC_CMP_AND_SWP"),
+	 ARGS({"without", IBV_ACCESS_REMOTE_ATOMIC})},
+	{"no-right-atomic_write", POSTS("ATOMIC_WRITE!"), ARGS({"without", IBV_ACCESS_REMOTE_WRITE}),
+	 ASK("posts")},
+	{},
+};
+
 /* The region has the access flags that the operation needs, and no others. */
 static void key_enough(struct kit *k)
 {
@@ -130,6 +143,19 @@ static void key_enough(struct kit *k)
 		reach(k, r.buf, r.mr->rkey, IBV_WC_SUCCESS);
 	drop_region(&r);
 }
+
+SCENARIO(key_enough) = {
+	{"only-right-rdma_write", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("RDMA_WRITE 64"),
+	 ARGS({"access", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/access"), ERRATA("KEY-RIGHTS"),
+	 SAYS("the operation is executed on a region that has no other right")},
+	{"only-right-rdma_read", POSTS("RDMA_READ 64"), ARGS({"access", IBV_ACCESS_REMOTE_READ})},
+	{"only-right-{short}", POSTS("{op}"), OPS("ATOMIC_FETCH_AND_ADD ATOMIC_CMP_AND_SWP"),
+	 ARGS({"access", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC})},
+	{"only-right-atomic_write", POSTS("ATOMIC_WRITE!"),
+	 ARGS({"access", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE}), ASK("posts")},
+	{},
+};
 
 /* One byte before or after the region, at an address where an atomic may be. */
 static void key_range(struct kit *k)
@@ -145,6 +171,18 @@ static void key_range(struct kit *k)
 	drop_region(&r);
 }
 
+SCENARIO(key_range) = {
+	{"byte-before-{short}", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("{op} 64"),
+	 OPS("RDMA_WRITE RDMA_READ"), ARGS({"before", 1}), CLAUSE("ibv_reg_mr/DESCRIPTION/access"),
+	 ERRATA("KEY-RIGHTS FAILURE-STATUS"), STATUS("REM_ACCESS_ERR"),
+	 SAYS("IBV_WC_REM_ACCESS_ERR at the requester, and not a byte of the region is touched")},
+	{"byte-behind-{short}", OPS("RDMA_WRITE RDMA_READ")},
+	{"byte-before-{short}", POSTS("{op}"), OPS("ATOMIC_FETCH_AND_ADD ATOMIC_CMP_AND_SWP"),
+	 ARGS({"before", 1})},
+	{"byte-behind-{short}", OPS("ATOMIC_FETCH_AND_ADD ATOMIC_CMP_AND_SWP")},
+	{},
+};
+
 static void key_other_pd(struct kit *k)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(k->r->dut.responder.ctx);
@@ -153,6 +191,15 @@ static void key_other_pd(struct kit *k)
 	refused_remotely(k, pd, all_access);
 	ibv_dealloc_pd(pd);
 }
+
+SCENARIO(key_other_pd) = {
+	{"other-pd-{short}", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("{op} 64"), OPS("RDMA_WRITE RDMA_READ"),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/access"), ERRATA("KEY-RIGHTS FAILURE-STATUS"),
+	 STATUS("REM_ACCESS_ERR"),
+	 SAYS("IBV_WC_REM_ACCESS_ERR at the requester, and not a byte of the region is touched")},
+	{"other-pd-{short}", POSTS("{op}"), OPS("ATOMIC_FETCH_AND_ADD ATOMIC_CMP_AND_SWP")},
+	{},
+};
 
 /* The QP, not the region, forbids the access. Either of two statuses is allowed (erratum QP-RIGHTS). */
 static void key_qp_right(struct kit *k)
@@ -180,6 +227,18 @@ static void key_qp_right(struct kit *k)
 	drop_region(&r);
 }
 
+SCENARIO(key_qp_right) = {
+	{"qp-no-right-rdma_write", SUITE("keys"), QPS("RC"), POSTS("RDMA_WRITE 64"),
+	 ARGS({"without", IBV_ACCESS_REMOTE_WRITE}), CLAUSE("ibv_modify_qp/DESCRIPTION/qp_access_flags"),
+	 ERRATA("QP-RIGHTS FAILURE-STATUS"), STATUS("REM_ACCESS_ERR"),
+	 SAYS("IBV_WC_REM_ACCESS_ERR or IBV_WC_REM_INV_REQ_ERR at the requester, and not a byte of the "
+	      "region is touched")},
+	{"qp-no-right-rdma_read", POSTS("RDMA_READ 64"), ARGS({"without", IBV_ACCESS_REMOTE_READ})},
+	{"qp-no-right-{short}", POSTS("{op}"), OPS("ATOMIC_FETCH_AND_ADD ATOMIC_CMP_AND_SWP"),
+	 ARGS({"without", IBV_ACCESS_REMOTE_ATOMIC})},
+	{},
+};
+
 /* The key is valid until the region is deregistered. */
 static void key_dereg(struct kit *k)
 {
@@ -202,6 +261,15 @@ static void key_dereg(struct kit *k)
 	}
 	drop_region(&r);
 }
+
+SCENARIO(key_dereg) = {
+	{"dereg-{short}", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("{op} 64"), OPS("RDMA_WRITE RDMA_READ"),
+	 CLAUSE("ibv_reg_mr/RETURN-VALUE/dereg"), ERRATA("KEY-LIFETIME FAILURE-STATUS"),
+	 STATUS("REM_ACCESS_ERR"),
+	 SAYS("IBV_WC_REM_ACCESS_ERR at the requester, and not a byte of the region is touched")},
+	{"dereg-{short}", POSTS("{op}"), OPS("ATOMIC_FETCH_AND_ADD ATOMIC_CMP_AND_SWP")},
+	{},
+};
 
 /* The same with the key of local memory; or a key of another protection domain. */
 static void local_key(struct kit *k)
@@ -235,6 +303,18 @@ static void local_key(struct kit *k)
 	link_destroy(k->l);
 	ibv_dealloc_pd(other);
 }
+
+SCENARIO(local_key) = {
+	{"local-dereg-{short}", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("{op} 64"),
+	 OPS("SEND RDMA_WRITE RDMA_READ"), ARGS({"dereg", 1}), CLAUSE("ibv_reg_mr/RETURN-VALUE/dereg"),
+	 ERRATA("KEY-LIFETIME FAILURE-STATUS"), STATUS("LOC_PROT_ERR"),
+	 SAYS("IBV_WC_LOC_PROT_ERR, and not a byte of the region is touched")},
+	{"local-other-pd-{short}", OPS("SEND RDMA_WRITE RDMA_READ"), ARGS({"other_pd", 1}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/access"), ERRATA("KEY-RIGHTS FAILURE-STATUS")},
+	{"local-no-right-rdma_read", POSTS("RDMA_READ 64"),
+	 ARGS({"without", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC})},
+	{},
+};
 
 /* Posts a FLUSH of that many bytes from the beginning of the region on. 0 or an errno. */
 static int post_flush(struct kit *k, const struct region *r, size_t len)
@@ -278,6 +358,24 @@ static void flush_right(struct kit *k)
 	drop_region(&r);
 }
 
+SCENARIO(flush_right) = {
+	{"flush-only-right", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("FLUSH!"),
+	 ARGS({"type", 1}, {"with", 256}, {"alone", 1}), CLAUSE("ibv_reg_mr/DESCRIPTION/access"),
+	 ERRATA("KEY-RIGHTS"), ASK("posts"),
+	 SAYS("the operation is executed on a region that has no other right")},
+	{"flush", FORMS({"-no-right", {{"type", 1}}}, {"-persistent", {{"type", IBV_QPT_RC}, {"with", 256}}}),
+	 STATUS("REM_ACCESS_ERR"),
+	 SAYS("IBV_WC_REM_ACCESS_ERR: the region was not registered for this placement")},
+	{"flush", ARGS({"type", 1}, {"with", 256}),
+	 FORMS({"-whole", {{"length", 4096}}}, {"-level-region", {{"length", 4097}, {"level", 1}}}),
+	 ERRATA("KEY-RIGHTS FLUSH-LEVEL"), STATUS(""),
+	 SAYS("IBV_WC_SUCCESS: a range must lie in the region, the level of a region needs no range")},
+	{"flush-byte-behind", ARGS({"type", 1}, {"with", 256}, {"length", 4097}), STATUS("REM_ACCESS_ERR"),
+	 SAYS("IBV_WC_REM_ACCESS_ERR: a range must lie in the region, the level of a region needs no "
+	      "range")},
+	{},
+};
+
 /* More bytes than the packet's field can name: 2^32, which would be 0 there. */
 static void flush_long(struct kit *k)
 {
@@ -290,6 +388,13 @@ static void flush_long(struct kit *k)
 	drop_region(&r);
 	link_destroy(k->l);
 }
+
+SCENARIO(flush_long) = {
+	{"flush-long", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("FLUSH!"), ARGS({"type", 1}, {"with", 256}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/access"), ERRATA("KEY-RIGHTS FLUSH-LEVEL"), ASK("posts"),
+	 SAYS("a length of more than 32 bits is refused, or completes with an error")},
+	{},
+};
 
 /* A request with the cell's operation and the given buffers. */
 static struct ibv_send_wr request(struct kit *k, struct ibv_sge *sge, const uint8_t *at, uint32_t rkey)
@@ -350,6 +455,18 @@ static void answer_key(struct kit *k)
 	drop_region(&r);
 }
 
+SCENARIO(answer_key) = {
+	{"local-and-rkey-rdma_read", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("RDMA_READ 600"),
+	 ARGS({"bad_lkey", 1}, {"bad_rkey", 1}), CLAUSE("ibv_poll_cq/DESCRIPTION/error"), LEVEL("SHOULD"),
+	 ERRATA("ANSWER-KEY FAILURE-STATUS"), STATUS("LOC_PROT_ERR"),
+	 SAYS("IBV_WC_LOC_PROT_ERR or IBV_WC_REM_ACCESS_ERR; no memory is touched")},
+	{"local-and-rkey-{short}", POSTS("{op}"), OPS("ATOMIC_CMP_AND_SWP ATOMIC_FETCH_AND_ADD"),
+	 ARGS({"bad_lkey", 1}, {"bad_rkey", 1})},
+	{"local-{short}", OPS("ATOMIC_CMP_AND_SWP ATOMIC_FETCH_AND_ADD"), ARGS({"bad_lkey", 1}),
+	 SAYS("IBV_WC_LOC_PROT_ERR; the remote word is as it was, or as the operation leaves it")},
+	{},
+};
+
 /* A WRITE with immediate of one packet, with an invalid key: both sides get an error. */
 static void write_imm_key(struct kit *k)
 {
@@ -367,6 +484,15 @@ static void write_imm_key(struct kit *k)
 	    kit_expect(k, k->l, k->l->peer_cq, k->l->peer, link_recv_wr_id(0), IBV_WC_LOC_ACCESS_ERR))
 		collect_memory(k->l, k->l->next_use, k->res);
 }
+
+SCENARIO(write_imm_key) = {
+	{"rkey-rdma_write_imm", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("RDMA_WRITE_WITH_IMM 64"),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/error"), ERRATA("WRITE-IMM-ACCESS FAILURE-STATUS"),
+	 STATUS("REM_ACCESS_ERR"),
+	 SAYS("IBV_WC_REM_ACCESS_ERR at the requester, IBV_WC_LOC_ACCESS_ERR in the receive that the "
+	      "message took")},
+	{},
+};
 
 /* Bytes that a request moved between a zero-based region and memory of the link. */
 static void judge_moved(struct kit *k, const struct region *r, const uint8_t *other, bool into_region)
@@ -411,18 +537,13 @@ static void zero_based(struct kit *k)
 	drop_region(&r);
 }
 
-const struct scenario key_scenarios[] = {
-	{"key_right", key_right},
-	{"key_enough", key_enough},
-	{"flush_right", flush_right},
-	{"flush_long", flush_long},
-	{"key_range", key_range},
-	{"key_other_pd", key_other_pd},
-	{"key_qp_right", key_qp_right},
-	{"key_dereg", key_dereg},
-	{"local_key", local_key},
-	{"answer_key", answer_key},
-	{"zero_based", zero_based},
-	{"write_imm_key", write_imm_key},
-	{NULL, NULL},
+SCENARIO(zero_based) = {
+	{"zero-based-local-{short}", SUITE("keys"), QPS("RC XRC_SEND"), POSTS("{op} 600"),
+	 OPS("RDMA_WRITE RDMA_READ"), ARGS({"access", IBV_ACCESS_ZERO_BASED}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ZERO_BASED"), ERRATA("ZERO-BASED"),
+	 SAYS("the local address is an offset from the beginning of the region")},
+	{"zero-based-remote-{short}", OPS("RDMA_WRITE RDMA_READ"),
+	 ARGS({"remote", 1}, {"access", IBV_ACCESS_ZERO_BASED}),
+	 SAYS("the remote address is an offset from the beginning of the region")},
+	{},
 };

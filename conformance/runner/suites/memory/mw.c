@@ -40,6 +40,29 @@ static void mw_bound(struct kit *k)
 		ibv_dereg_mr(mr);
 }
 
+SCENARIO(mw_bound) = {
+	{"last-byte-exceeded", SUITE("mw"), QPS("RC"), ARGS({"at", 121}),
+	 CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"), ERRATA("MW-RIGHTS"), STATUS("REM_ACCESS_ERR"),
+	 NEEDS("memory_windows/2"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"first-byte-before", ARGS({"at", -1})},
+	{"read-only", ARGS({"without", IBV_ACCESS_REMOTE_WRITE}),
+	 CLAUSE("ibv_bind_mw/DESCRIPTION/mw_access_flags")},
+	{"read-exceeded", ARGS({"at", 121}, {"read", 1}), CLAUSE("ibv_alloc_mw/DESCRIPTION/bound")},
+	{"read-only-region", ARGS({"mr_reads", 1}, {"without", IBV_ACCESS_REMOTE_WRITE}),
+	 CLAUSE("ibv_bind_mw/DESCRIPTION/REMOTE_WRITE"),
+	 SAYS("a window for reads of a region without local write access is read; writes are refused")},
+	{"write-only", ARGS({"without", IBV_ACCESS_REMOTE_READ}, {"read", 1}),
+	 CLAUSE("ibv_bind_mw/DESCRIPTION/mw_access_flags"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"last-byte-exceeded", QPS("UC"), ARGS({"at", 121}), CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"),
+	 SAYS("a write through the window changes no byte; on UC the requester is not told")},
+	{"first-byte-before", ARGS({"at", -1})},
+	{"read-only", ARGS({"without", IBV_ACCESS_REMOTE_WRITE}),
+	 CLAUSE("ibv_bind_mw/DESCRIPTION/mw_access_flags")},
+	{},
+};
+
 static void mw_not_bound(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
@@ -48,6 +71,15 @@ static void mw_not_bound(struct kit *k)
 		mw_closed(k, mw->rkey);
 	mw_free(k, mw);
 }
+
+SCENARIO(mw_not_bound) = {
+	{"not-bound", SUITE("mw"), QPS("RC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/not-bound"),
+	 ERRATA("MW-RIGHTS"), STATUS("REM_ACCESS_ERR"), NEEDS("memory_windows/2"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"not-bound", QPS("UC"),
+	 SAYS("a write through the window changes no byte; on UC the requester is not told")},
+	{},
+};
 
 static void mw_local_inv(struct kit *k)
 {
@@ -65,6 +97,16 @@ static void mw_local_inv(struct kit *k)
 	mw_free(k, mw);
 }
 
+SCENARIO(mw_local_inv) = {
+	{"local_inv", SUITE("mw"), QPS("RC"), FORMS({""}, {"-and-bind", {{"rebind", 1}}}),
+	 CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated"), ERRATA("MW-RIGHTS"), STATUS("REM_ACCESS_ERR"),
+	 NEEDS("memory_windows/2 operations/{qp}/LOCAL_INV"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"local_inv", QPS("UC"), FORMS({""}, {"-and-bind", {{"rebind", 1}}}),
+	 SAYS("a write through the window changes no byte; on UC the requester is not told")},
+	{},
+};
+
 /* A free window may be invalidated: it was never bound, or was invalidated before. */
 static void mw_inv_free(struct kit *k)
 {
@@ -76,6 +118,14 @@ static void mw_inv_free(struct kit *k)
 		mw_opens(k, mw);
 	mw_free(k, mw);
 }
+
+SCENARIO(mw_inv_free) = {
+	{"local_inv-free", SUITE("mw"), QPS("RC UC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated"),
+	 ERRATA("MW-FREE"), NEEDS("memory_windows/2 operations/{qp}/LOCAL_INV"),
+	 SAYS("a window that was never bound, or is invalidated a second time, may be invalidated; it "
+	      "can be bound then")},
+	{},
+};
 
 /* When the receive completion of SEND_WITH_INV is polled the window has been invalidated. */
 static void mw_send_inv(struct kit *k)
@@ -101,6 +151,16 @@ static void mw_send_inv(struct kit *k)
 	}
 	mw_free(k, mw);
 }
+
+SCENARIO(mw_send_inv) = {
+	{"send_inv", SUITE("mw"), QPS("RC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated"), ERRATA("MW-RIGHTS"), STATUS("REM_ACCESS_ERR"),
+	 NEEDS("memory_windows/2"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"send_inv", QPS("UC"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 SAYS("a write through the window changes no byte; on UC the requester is not told")},
+	{},
+};
 
 /* The key of a region may not be invalidated: the receive completes in error, the sender gets no error. */
 static void mw_send_inv_region(struct kit *k)
@@ -140,6 +200,16 @@ static void mw_send_inv_region(struct kit *k)
 	kit_expect_state(k, l->peer, IBV_QPS_ERR);
 }
 
+SCENARIO(mw_send_inv_region) = {
+	{"send_inv-region", SUITE("mw"), QPS("RC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated"),
+	 ERRATA("INV-WHAT"), NEEDS("memory_windows/2 operations/{qp}/SEND_WITH_INV"),
+	 SAYS("the receive completes in error, its QP goes to ERR, and the sender's request is not "
+	      "refused")},
+	{"send_inv-region", QPS("UC"), ERRATA("INV-UC"),
+	 SAYS("the message is dropped, and the next one is received")},
+	{},
+};
+
 /* A bound window of type 2 must be invalidated before it is bound again. */
 static void mw_rebind_bound(struct kit *k)
 {
@@ -152,6 +222,13 @@ static void mw_rebind_bound(struct kit *k)
 	}
 	mw_free(k, mw);
 }
+
+SCENARIO(mw_rebind_bound) = {
+	{"rebind-bound", SUITE("mw"), QPS("RC UC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated"),
+	 ERRATA("MW-REBIND"), STATUS("MW_BIND_ERR"), NEEDS("memory_windows/2"),
+	 SAYS("the bind is refused, or completes with IBV_WC_MW_BIND_ERR")},
+	{},
+};
 
 static void mw_bad_bind(struct kit *k)
 {
@@ -190,6 +267,26 @@ static void mw_bad_bind(struct kit *k)
 		ibv_dealloc_pd(pd);
 }
 
+SCENARIO(mw_bad_bind) = {
+	{"bind", SUITE("mw"), QPS("RC UC"),
+	 FORMS({"-beyond-region", {{"shift", 1}}}, {"-other-pd", {{"other_pd", 1}}},
+	       {"-no-key", {{"wrong_key", 23130}}}),
+	 CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"), ERRATA("MW-RIGHTS"), STATUS("MW_BIND_ERR"),
+	 NEEDS("memory_windows/2"), SAYS("the bind is refused, or completes with IBV_WC_MW_BIND_ERR")},
+	{"bind-no-bind-right", ARGS({"mr_without", IBV_ACCESS_MW_BIND}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_MW_BIND")},
+	{"bind", ARGS({"mr_without", IBV_ACCESS_LOCAL_WRITE}),
+	 FORMS({"-no-local-write"}, {"-atomic-no-local-write", {{"access", IBV_ACCESS_REMOTE_ATOMIC}}}),
+	 CLAUSE("ibv_bind_mw/DESCRIPTION/REMOTE_WRITE")},
+	{"bind-no-byte", ARGS({"empty", 1}), CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"), ERRATA("MW-EMPTY"),
+	 SAYS("a window of type 2 cannot be bound to no byte: IBV_WC_MW_BIND_ERR, or a refusal at "
+	      "posting")},
+	{"bind-zero-based-region", QPS("RC"), ARGS({"mr_also", IBV_ACCESS_ZERO_BASED}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ZERO_BASED"), ERRATA("ZERO-BASED"),
+	 SAYS("the bind is refused, or completes with IBV_WC_MW_BIND_ERR")},
+	{},
+};
+
 /* There are two types. */
 static void mw_unknown_type(struct kit *k)
 {
@@ -204,6 +301,13 @@ static void mw_unknown_type(struct kit *k)
 			  mw ? "succeeded" : errno_name(errno));
 	}
 }
+
+SCENARIO(mw_unknown_type) = {
+	{"unknown-type", SUITE("mw"), QPS("RC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/not-bound"),
+	 ERRATA("MW-TYPE"), NEEDS("memory_windows/2"),
+	 SAYS("ibv_alloc_mw() of a type that does not exist fails with EINVAL")},
+	{},
+};
 
 /* A window of type 2B belongs to the QP that its bind was posted on. */
 static void mw_other_qp(struct kit *k)
@@ -222,6 +326,15 @@ static void mw_other_qp(struct kit *k)
 	link_destroy(&other);
 	mw_free(k, mw);
 }
+
+SCENARIO(mw_other_qp) = {
+	{"other-qp", SUITE("mw"), QPS("RC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"), ERRATA("MW-REBIND"),
+	 STATUS("REM_ACCESS_ERR"), NEEDS("memory_windows/2"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"other-qp", QPS("UC"),
+	 SAYS("a write through the window changes no byte; on UC the requester is not told")},
+	{},
+};
 
 /* No window is bound to it any more. */
 static void deregister(struct kit *k, struct ibv_mr *mr)
@@ -264,6 +377,20 @@ static void mw_holds_mr(struct kit *k)
 	mw_free(k, mw);
 }
 
+SCENARIO(mw_holds_mr) = {
+	{"dereg-bound", SUITE("mw"), QPS("RC UC"), CLAUSE("ibv_reg_mr/NOTES/dereg"),
+	 NEEDS("memory_windows/2 operations/{qp}/LOCAL_INV"),
+	 SAYS("ibv_dereg_mr() fails while the window is bound, and works when it is void")},
+	{"dealloc-bound", QPS("RC"), ARGS({"dealloc", 1}), CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated"),
+	 ERRATA("MW-RIGHTS"), STATUS("REM_ACCESS_ERR"), NEEDS("memory_windows/2"),
+	 SAYS("ibv_dereg_mr() fails while the window is bound, and works when it is void; then an "
+	      "access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"dealloc-bound", QPS("UC"), ARGS({"dealloc", 1}),
+	 SAYS("ibv_dereg_mr() fails while the window is bound, and works when it is void; then a write "
+	      "through the window changes no byte; on UC the requester is not told")},
+	{},
+};
+
 /* A region cannot be changed while a window is bound to it (IBTA 10.6.7.2.6); afterwards it can. */
 static void mw_rereg_bound(struct kit *k)
 {
@@ -295,6 +422,13 @@ static void mw_rereg_bound(struct kit *k)
 	mw_free(k, mw);
 	deregister(k, mr);
 }
+
+SCENARIO(mw_rereg_bound) = {
+	{"rereg-bound", SUITE("mw"), QPS("RC UC"), CLAUSE("ibv_rereg_mr/DESCRIPTION/flags"),
+	 ERRATA("MW-REREG"), NEEDS("memory_windows/2 operations/{qp}/LOCAL_INV"),
+	 SAYS("ibv_rereg_mr() fails while a window is bound to the region, and works when it is void")},
+	{},
+};
 
 /* A bind that ibv_bind_mw() refuses leaves the window's key, and the window, as they are. */
 static void refuse_bind(struct kit *k, struct ibv_qp *qp, struct ibv_mw *mw, const struct bind *b,
@@ -369,6 +503,14 @@ static void mw_type_1_refused(struct kit *k)
 	mw_free(k, mw);
 }
 
+SCENARIO(mw_type_1_refused) = {
+	{"type-1-refused", SUITE("mw"), QPS("RC UC"), CLAUSE("ibv_bind_mw/DESCRIPTION/transport"),
+	 ALSO("ibv_bind_mw/RETURN-VALUE/rkey"), NEEDS("memory_windows/1"),
+	 SAYS("ibv_bind_mw() on a QP in RESET, or on a UD QP, fails and leaves mw->rkey; a bind "
+	      "elsewhere works then")},
+	{},
+};
+
 /* Type 1: ibv_bind_mw() rebinds the window and returns its new key; a bind of 0 bytes unbinds it. */
 static void mw_type_1(struct kit *k)
 {
@@ -405,6 +547,19 @@ static void mw_type_1(struct kit *k)
 		deregister(k, mr);
 }
 
+SCENARIO(mw_type_1) = {
+	{"type-1-rebind", SUITE("mw"), QPS("RC"), CLAUSE("ibv_bind_mw/RETURN-VALUE/rkey"),
+	 ERRATA("MW-REBIND"), STATUS("REM_ACCESS_ERR"), NEEDS("memory_windows/1"),
+	 SAYS("each bind gives a new rkey that works; an access through the rkey of before completes "
+	      "with IBV_WC_REM_ACCESS_ERR")},
+	{"type-1-unbind", ARGS({"unbind", 1}), CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated")},
+	{"type-1-rebind", QPS("UC"), CLAUSE("ibv_bind_mw/RETURN-VALUE/rkey"),
+	 SAYS("each bind gives a new rkey that works; a write through the rkey of before changes no "
+	      "byte; on UC the requester is not told")},
+	{"type-1-unbind", ARGS({"unbind", 1}), CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated")},
+	{},
+};
+
 /* A write through a zero-based window, whose addresses are offsets in it. */
 static bool probe_offset(struct kit *k, uint32_t rkey, uint64_t offset, enum ibv_wc_status status)
 {
@@ -434,6 +589,15 @@ static void mw_zero_based(struct kit *k)
 	mw_free(k, mw);
 }
 
+SCENARIO(mw_zero_based) = {
+	{"zero-based", SUITE("mw"), QPS("RC"), CLAUSE("ibv_bind_mw/DESCRIPTION/mw_access_flags"),
+	 ERRATA("MW-RIGHTS"), STATUS("REM_ACCESS_ERR"), NEEDS("memory_windows/2"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"zero-based", QPS("UC"),
+	 SAYS("a write through the window changes no byte; on UC the requester is not told")},
+	{},
+};
+
 /* Two windows of one region, next to each other: each opens its own bytes with its own rights. */
 static void mw_neighbours(struct kit *k)
 {
@@ -452,6 +616,15 @@ static void mw_neighbours(struct kit *k)
 	mw_free(k, mw);
 }
 
+SCENARIO(mw_neighbours) = {
+	{"neighbours", SUITE("mw"), QPS("RC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"), ERRATA("MW-RIGHTS"),
+	 STATUS("REM_ACCESS_ERR"), NEEDS("memory_windows/2 operations/{qp}/LOCAL_INV"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"neighbours", QPS("UC"),
+	 SAYS("a write through the window changes no byte; on UC the requester is not told")},
+	{},
+};
+
 /* A window of the whole region begins with its first byte. */
 static void mw_whole(struct kit *k)
 {
@@ -464,6 +637,13 @@ static void mw_whole(struct kit *k)
 		mw_probe(k, IBV_WR_RDMA_WRITE, mw->rkey, MW_MARK - MW_PROBE, IBV_WC_SUCCESS);
 	mw_free(k, mw);
 }
+
+SCENARIO(mw_whole) = {
+	{"whole", SUITE("mw"), QPS("RC UC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"), ERRATA("MW-RIGHTS"),
+	 NEEDS("memory_windows/2"),
+	 SAYS("writes from the first byte of a region on arrive through a window of all of it")},
+	{},
+};
 
 /* Windows that are bound on a QP do not outlive it: the region can be deregistered (IBTA 10.6.7.2.4). */
 static void mw_of_destroyed_qp(struct kit *k)
@@ -493,6 +673,17 @@ static void mw_of_destroyed_qp(struct kit *k)
 		ibv_dealloc_mw(second);
 	mw_free(k, mw);
 }
+
+SCENARIO(mw_of_destroyed_qp) = {
+	{"destroyed-qp", SUITE("mw"), QPS("RC"), CLAUSE("ibv_reg_mr/NOTES/dereg"),
+	 ERRATA("MW-REBIND MW-RIGHTS"), STATUS("REM_ACCESS_ERR"), NEEDS("memory_windows/2"),
+	 SAYS("when the QP of a bound window is destroyed the region can be deregistered, and an "
+	      "access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"destroyed-qp", QPS("UC"),
+	 SAYS("when the QP of a bound window is destroyed the region can be deregistered, and a write "
+	      "through the window changes no byte; on UC the requester is not told")},
+	{},
+};
 
 /* The key of a window that is no more. */
 static uint32_t gone_key(struct kit *k)
@@ -536,25 +727,12 @@ static void mw_inv_refused(struct kit *k)
 	mw_free(k, mw);
 }
 
-const struct scenario window_scenarios[] = {
-	{"mw_bound", mw_bound},
-	{"mw_not_bound", mw_not_bound},
-	{"mw_local_inv", mw_local_inv},
-	{"mw_send_inv", mw_send_inv},
-	{"mw_send_inv_region", mw_send_inv_region},
-	{"mw_rebind_bound", mw_rebind_bound},
-	{"mw_bad_bind", mw_bad_bind},
-	{"mw_unknown_type", mw_unknown_type},
-	{"mw_other_qp", mw_other_qp},
-	{"mw_holds_mr", mw_holds_mr},
-	{"mw_type_1", mw_type_1},
-	{"mw_zero_based", mw_zero_based},
-	{"mw_neighbours", mw_neighbours},
-	{"mw_whole", mw_whole},
-	{"mw_of_destroyed_qp", mw_of_destroyed_qp},
-	{"mw_inv_refused", mw_inv_refused},
-	{"mw_inv_free", mw_inv_free},
-	{"mw_rereg_bound", mw_rereg_bound},
-	{"mw_type_1_refused", mw_type_1_refused},
-	{NULL, NULL},
+SCENARIO(mw_inv_refused) = {
+	{"local_inv", SUITE("mw"), QPS("RC UC"),
+	 FORMS({"-region", {{"kind", 0}}}, {"-type-1", {{"kind", 1}}}, {"-other-qp", {{"kind", 2}}},
+	       {"-nothing", {{"kind", 3}}}),
+	 CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated"), ERRATA("INV-WHAT"), STATUS("MW_BIND_ERR"),
+	 NEEDS("memory_windows/2 operations/{qp}/LOCAL_INV"),
+	 SAYS("LOCAL_INV completes with IBV_WC_MW_BIND_ERR, and a window of another QP stays bound")},
+	{},
 };

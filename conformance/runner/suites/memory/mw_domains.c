@@ -97,6 +97,15 @@ static void mw_other_domains(struct kit *k)
 	tear_down(&d);
 }
 
+SCENARIO(mw_other_domains) = {
+	{"other-domains", SUITE("mw"), QPS("RC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"),
+	 ERRATA("MW-RIGHTS INV-WHAT"), STATUS("MW_BIND_ERR"),
+	 NEEDS("memory_windows/2 operations/{qp}/LOCAL_INV operations/{qp}/BIND_MW"),
+	 SAYS("windows of an older and of a newer protection domain than the QP's are not bound, and "
+	      "not invalidated")},
+	{},
+};
+
 /* The window is bound by the newer of two QPs: the older one has no access. */
 static void mw_newer_qp(struct kit *k)
 {
@@ -121,8 +130,11 @@ static void mw_newer_qp(struct kit *k)
 	link_destroy(&other); /* destroyed-qp has a window that is still bound then */
 }
 
-const struct scenario window_domain_scenarios[] = {
-	{"mw_other_domains", mw_other_domains},
-	{"mw_newer_qp", mw_newer_qp},
-	{NULL, NULL},
+SCENARIO(mw_newer_qp) = {
+	{"newer-qp", SUITE("mw"), QPS("RC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"), ERRATA("MW-REBIND"),
+	 STATUS("REM_ACCESS_ERR"), NEEDS("memory_windows/2"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"newer-qp", QPS("UC"),
+	 SAYS("a write through the window changes no byte; on UC the requester is not told")},
+	{},
 };

@@ -16,6 +16,15 @@ static void mw_old_key(struct kit *k)
 	mw_free(k, mw);
 }
 
+SCENARIO(mw_old_key) = {
+	{"key-before-bind", SUITE("mw"), QPS("RC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated"),
+	 ERRATA("MW-RIGHTS"), STATUS("REM_ACCESS_ERR"), NEEDS("memory_windows/2"),
+	 SAYS("an access through the window completes with IBV_WC_REM_ACCESS_ERR")},
+	{"key-before-bind", QPS("UC"),
+	 SAYS("a write through the window changes no byte; on UC the requester is not told")},
+	{},
+};
+
 /* Only the low 8 bits of the new key are used. */
 static void mw_new_key(struct kit *k)
 {
@@ -32,6 +41,15 @@ static void mw_new_key(struct kit *k)
 	}
 	mw_free(k, mw);
 }
+
+SCENARIO(mw_new_key) = {
+	{"new-key", SUITE("mw"), QPS("RC UC"), ARGS({"bits", 1515870720}),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Memory-Windows/ibv_wr_bind_mw"), ERRATA("MW-KEY"),
+	 NEEDS("memory_windows/2 operations/{qp}/BIND_MW"),
+	 SAYS("the low 8 bits of the rkey that the bind gave are those of the window's; its other bits "
+	      "stay")},
+	{},
+};
 
 /* A bind with this low byte of the key, or with the next key if the window has it already. */
 static bool bind_tagged(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint8_t tag)
@@ -52,6 +70,14 @@ static void mw_tags(struct kit *k)
 	mw_free(k, mw);
 }
 
+SCENARIO(mw_tags) = {
+	{"low-bytes", SUITE("mw"), QPS("RC"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Memory-Windows/ibv_wr_bind_mw"), ERRATA("MW-KEY"),
+	 NEEDS("memory_windows/2 operations/{qp}/LOCAL_INV"),
+	 SAYS("a window is bound, reached and invalidated with each small value in its key's low byte")},
+	{},
+};
+
 /* The key of a window is not one for local memory (IBTA 10.6.7.2.1), whatever its low byte is. */
 static void mw_as_lkey(struct kit *k)
 {
@@ -71,6 +97,14 @@ static void mw_as_lkey(struct kit *k)
 	}
 	mw_free(k, mw);
 }
+
+SCENARIO(mw_as_lkey) = {
+	{"as-lkey", SUITE("mw"), QPS("RC"), FORMS({""}, {"-3", {{"tag", 3}}}),
+	 CLAUSE("ibv_alloc_mw/DESCRIPTION/bound"), ERRATA("MW-RIGHTS"), STATUS("LOC_PROT_ERR"),
+	 NEEDS("memory_windows/2"),
+	 SAYS("IBV_WC_LOC_PROT_ERR: the key of a window is not one for local memory")},
+	{},
+};
 
 /* Binds the window, of either type, for this access. */
 static bool bind_for(struct kit *k, struct ibv_mw *mw, int access)
@@ -140,7 +174,17 @@ static void mw_enough(struct kit *k)
 	mw_free(k, mw);
 }
 
-const struct scenario window_key_scenarios[] = {
-	{"mw_old_key", mw_old_key}, {"mw_new_key", mw_new_key}, {"mw_tags", mw_tags},
-	{"mw_as_lkey", mw_as_lkey}, {"mw_enough", mw_enough},   {NULL, NULL},
+SCENARIO(mw_enough) = {
+	{"only-right-atomic_fetch_add-type-1", SUITE("mw"), QPS("RC"), POSTS("ATOMIC_FETCH_AND_ADD"),
+	 ARGS({"type", 1}, {"access", IBV_ACCESS_REMOTE_ATOMIC}),
+	 CLAUSE("ibv_bind_mw/DESCRIPTION/mw_access_flags"), ERRATA("MW-RIGHTS"), NEEDS("memory_windows/1"),
+	 SAYS("the operation is executed through a window with the one right that it needs")},
+	{"only-right-atomic_write-type-1", POSTS("ATOMIC_WRITE!"),
+	 ARGS({"type", 1}, {"access", IBV_ACCESS_REMOTE_WRITE}, {"wr", 1}), ASK("posts")},
+	{"only-right-atomic_fetch_add", POSTS("ATOMIC_FETCH_AND_ADD"),
+	 ARGS({"type", IBV_QPT_RC}, {"access", IBV_ACCESS_REMOTE_ATOMIC}), NEEDS("memory_windows/2"),
+	 ASK("")},
+	{"only-right-atomic_write", POSTS("ATOMIC_WRITE!"),
+	 ARGS({"type", IBV_QPT_RC}, {"access", IBV_ACCESS_REMOTE_WRITE}, {"wr", 1}), ASK("posts")},
+	{},
 };

@@ -116,6 +116,15 @@ static void read_dereg(struct kit *k)
 	tear_down(&t);
 }
 
+SCENARIO(read_dereg) = {
+	{"dereg-during-read", SUITE("keys"), QPS("RC"), POSTS("RDMA_READ 64"), ARGS({"sent_again", 1}),
+	 CLAUSE("ibv_reg_mr/RETURN-VALUE/dereg"), ERRATA("KEY-LIFETIME FAILURE-STATUS"),
+	 STATUS("REM_ACCESS_ERR"),
+	 SAYS("a READ of a region that is deregistered meanwhile brings every byte, or is refused with "
+	      "an event")},
+	{},
+};
+
 #define BEHIND 5
 
 /* READs and WRITEs behind it, each with its own place at the end of both regions. */
@@ -171,6 +180,14 @@ static void read_into_absent(struct kit *k)
 	tear_down(&t);
 }
 
+SCENARIO(read_into_absent) = {
+	{"read-into-absent", SUITE("paging"), QPS("RC"), POSTS("RDMA_READ 64"), ARGS({"sent_again", 1}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"), NEEDS("on_demand/{qp}/READ"), ASK("posts"),
+	 SAYS("a READ of thousands of packets into pages that the device does not have brings every "
+	      "byte, with a retry_cnt of 0")},
+	{},
+};
+
 /* Pages of an on-demand region are unmapped, and mapped again when they are accessed. */
 static void read_unmapped(struct kit *k)
 {
@@ -189,6 +206,17 @@ static void read_unmapped(struct kit *k)
 	}
 	tear_down(&t);
 }
+
+SCENARIO(read_unmapped) = {
+	{"unmapped-while-read", SUITE("paging"), QPS("RC"), POSTS("RDMA_READ 64"), ARGS({"sent_again", 1}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"), NEEDS("on_demand/{qp}/READ"), ASK("posts"),
+	 SAYS("pages that are unmapped while a READ is answered are mapped again: it brings every byte")},
+	{"unmapped-behind", ARGS({"sent_again", 1}, {"behind", 1}),
+	 NEEDS("on_demand/{qp}/READ on_demand/{qp}/WRITE"),
+	 SAYS("pages that are unmapped while a READ is answered, with READs and WRITEs behind it, are "
+	      "mapped again: each brings every byte, in order")},
+	{},
+};
 
 /* ---- Pages that nobody can map ---- */
 
@@ -239,6 +267,19 @@ static void gap(struct kit *k)
 	tear_down(&t);
 }
 
+SCENARIO(gap) = {
+	{"gap-read", SUITE("paging"), QPS("RC"), POSTS("RDMA_READ 64"), ARGS({"sent_again", 1}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"), LEVEL("SHOULD"), ERRATA("ODP-GAP"),
+	 STATUS("REM_ACCESS_ERR"), NEEDS("on_demand/{qp}/READ"), ASK("posts"),
+	 SAYS("a READ of an on-demand region in which nothing is mapped is refused, and nothing waits "
+	      "for its pages")},
+	{"gap-receive", POSTS("SEND 64"), ARGS({"sent_again", 1}, {"message", 1}), STATUS("REM_OP_ERR"),
+	 NEEDS("on_demand/{qp}/RECV"), ASK(""),
+	 SAYS("a message for a receive of an on-demand region in which nothing is mapped is refused, "
+	      "and nothing waits for its pages")},
+	{},
+};
+
 /*
  * The second of three requests sends from pages that begin in what is mapped, or brings something there: it fails, and
  * those around it are completed and flushed.
@@ -280,6 +321,18 @@ static void gap_sender(struct kit *k)
 	}
 	tear_down(&t);
 }
+
+SCENARIO(gap_sender) = {
+	{"gap-send", SUITE("paging"), QPS("RC"), POSTS("RDMA_WRITE 64"), ARGS({"sent_again", 1}),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"), LEVEL("SHOULD"),
+	 ERRATA("ODP-GAP FLUSH-ORDER"), STATUS("LOC_PROT_ERR"), NEEDS("on_demand/{qp}/WRITE"), ASK("posts"),
+	 SAYS("a request whose own memory, of an on-demand region, is not mapped beyond its middle "
+	      "ends with IBV_WC_LOC_PROT_ERR; the one before it is executed, and the one behind it is "
+	      "flushed")},
+	{"gap-result", POSTS("RDMA_READ 64"), ARGS({"sent_again", 1}, {"read", 1}),
+	 NEEDS("on_demand/{qp}/READ"), ASK("RDMA_WRITE RDMA_READ")},
+	{},
+};
 
 /* ---- Atomics ---- */
 
@@ -448,12 +501,11 @@ static void atomics_dereg(struct kit *k)
 	}
 }
 
-const struct scenario release_scenarios[] = {
-	{"gap", gap},
-	{"gap_sender", gap_sender},
-	{"atomics_dereg", atomics_dereg},
-	{"read_dereg", read_dereg},
-	{"read_unmapped", read_unmapped},
-	{"read_into_absent", read_into_absent},
-	{NULL, NULL},
+SCENARIO(atomics_dereg) = {
+	{"dereg-during-atomics", SUITE("keys"), QPS("RC"), POSTS("ATOMIC_FETCH_AND_ADD"),
+	 ARGS({"sent_again", 1}), CLAUSE("ibv_reg_mr/RETURN-VALUE/dereg"),
+	 ERRATA("KEY-LIFETIME FAILURE-STATUS"), STATUS("REM_ACCESS_ERR"),
+	 SAYS("atomics of two QPs to a region that is deregistered meanwhile are executed and complete "
+	      "with success, or are refused: the sum is that of those that succeeded")},
+	{},
 };

@@ -158,6 +158,18 @@ static void rereg(struct kit *k)
 	tear_down(&t);
 }
 
+SCENARIO(rereg) = {
+	{"translation", SUITE("rereg"), QPS("RC"), ARGS({"flags", 1}),
+	 CLAUSE("ibv_rereg_mr/DESCRIPTION/CHANGE_TRANSLATION"), ERRATA("KEY-RIGHTS"),
+	 STATUS("REM_ACCESS_ERR"),
+	 SAYS("both keys of the region give access to the range and in the protection domain that it "
+	      "has now, up to its first and last byte, and to no other")},
+	{"pd", ARGS({"flags", 2}), CLAUSE("ibv_rereg_mr/DESCRIPTION/CHANGE_PD")},
+	{"access", ARGS({"flags", 4}), CLAUSE("ibv_rereg_mr/DESCRIPTION/CHANGE_ACCESS")},
+	{"all", ARGS({"flags", 7}), CLAUSE("ibv_rereg_mr/DESCRIPTION/CHANGE_TRANSLATION")},
+	{},
+};
+
 /* A right that is taken away, and given again. */
 static void rereg_rights(struct kit *k)
 {
@@ -171,8 +183,10 @@ static void rereg_rights(struct kit *k)
 	tear_down(&t);
 }
 
-const struct scenario rereg_scenarios[] = {
-	{"rereg", rereg},
-	{"rereg_rights", rereg_rights},
-	{NULL, NULL},
+SCENARIO(rereg_rights) = {
+	{"rights", SUITE("rereg"), QPS("RC"), CLAUSE("ibv_rereg_mr/DESCRIPTION/CHANGE_ACCESS"),
+	 ERRATA("KEY-RIGHTS"), STATUS("REM_ACCESS_ERR"),
+	 SAYS("a WRITE is refused when the region's right is taken away, and executed when it is given "
+	      "again")},
+	{},
 };

@@ -276,6 +276,14 @@ static void sge_regions(struct kit *k)
 	}
 }
 
+SCENARIO(sge_regions) = {
+	{"regions-{short}", SUITE("sges"), QPS("RC UC UD XRC_SEND"), POSTS("{op} 64"),
+	 OPS("SEND RDMA_WRITE RDMA_READ"), CLAUSE("ibv_reg_mr/RETURN-VALUE/lkey"), ERRATA("EMPTY-SGE"),
+	 SAYS("each SGE of a list has its own region, key and place; empty ones have none that exists: "
+	      "every byte is moved, and no other")},
+	{},
+};
+
 /* One SGE of the list may not be used: the request fails, nothing arrives. */
 static void refuse_list(struct kit *k, unsigned int bad, enum damage damage)
 {
@@ -322,6 +330,15 @@ static void sge_refused(struct kit *k)
 {
 	each_damage(k, refuse_list);
 }
+
+SCENARIO(sge_refused) = {
+	{"refused-{short}", SUITE("sges"), QPS("RC UC UD XRC_SEND"), POSTS("{op} 64"),
+	 OPS("SEND RDMA_WRITE RDMA_READ"), CLAUSE("ibv_reg_mr/DESCRIPTION/access"),
+	 ERRATA("KEY-RIGHTS FAILURE-STATUS"), STATUS("LOC_PROT_ERR"),
+	 SAYS("IBV_WC_LOC_PROT_ERR if one SGE of a list has a wrong key, range, right or protection "
+	      "domain; nothing arrives, and its memory is not touched")},
+	{},
+};
 
 /* ---- Lists of receives ---- */
 
@@ -397,6 +414,17 @@ static void receive_regions(struct kit *k)
 	}
 }
 
+SCENARIO(receive_regions) = {
+	{"receive", SUITE("sges"), QPS("RC UC UD"), POSTS("SEND 64"), CLAUSE("ibv_post_recv/DESCRIPTION"),
+	 ERRATA("EMPTY-SGE"),
+	 SAYS("a message is spread over the regions of its receive's SGEs, byte by byte, and nothing "
+	      "else changes")},
+	{"receive-srq", QPS("RC UD"), ARGS({"srq", 1}), CLAUSE("ibv_post_srq_recv/DESCRIPTION"),
+	 NEEDS("srq")},
+	{"receive", QPS("XRC_SEND"), NEEDS("")},
+	{},
+};
+
 static void refuse_receive(struct kit *k, unsigned int bad, enum damage damage)
 {
 	struct parts p = {.k = k};
@@ -427,10 +455,13 @@ static void receive_refused(struct kit *k)
 	each_damage(k, refuse_receive);
 }
 
-const struct scenario sge_scenarios[] = {
-	{"sge_regions", sge_regions},
-	{"sge_refused", sge_refused},
-	{"receive_regions", receive_regions},
-	{"receive_refused", receive_refused},
-	{NULL, NULL},
+SCENARIO(receive_refused) = {
+	{"receive-refused", SUITE("sges"), QPS("RC XRC_SEND"), POSTS("SEND 64"),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/access"), ERRATA("KEY-RIGHTS FAILURE-STATUS"), STATUS("REM_OP_ERR"),
+	 SAYS("IBV_WC_LOC_PROT_ERR in a receive of which one SGE has a wrong key, range, right or "
+	      "protection domain, and IBV_WC_REM_OP_ERR at a reliable sender; its memory is not touched")},
+	{"receive-refused-srq", QPS("RC"), ARGS({"srq", 1}), NEEDS("srq")},
+	{"receive-refused", QPS("UC UD"), STATUS(""), NEEDS("")},
+	{"receive-refused-srq", QPS("UD"), ARGS({"srq", 1}), NEEDS("srq")},
+	{},
 };

@@ -216,7 +216,13 @@ out:
 	end(&c);
 }
 
-const struct scenario carry_scenarios[] = {
-	{"carry", carry},
-	{NULL, NULL},
+SCENARIO(carry) = {
+	{"granted", SUITE("create"), QPS("RC"), ARGS({"type", IBV_QPT_RC}),
+	 CLAUSE("ibv_create_qp/DESCRIPTION/granted"),
+	 SAYS("a QP takes and executes as many requests and receives as it was granted, each with as "
+	      "many SGEs or inline bytes")},
+	{"granted", QPS("UC"), ARGS({"type", IBV_QPT_UC})},
+	{"granted", QPS("UD"), ARGS({"type", IBV_QPT_UD})},
+	{"granted", QPS("RAW_PACKET"), ARGS({"type", IBV_QPT_RAW_PACKET})},
+	{},
 };

@@ -126,7 +126,7 @@ MEMBER(max_recv_wr)
 MEMBER(max_send_sge)
 MEMBER(max_recv_sge)
 
-static void limits(struct kit *k)
+static void create_limits(struct kit *k)
 {
 	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
 	struct ibv_qp_init_attr_ex small, asked;
@@ -150,8 +150,21 @@ out:
 	own_destroy(&o);
 }
 
+SCENARIO(create_limits) = {
+	{"limits", SUITE("create"), QPS("RC"), ARGS({"type", IBV_QPT_RC}, {"srq", 1}),
+	 CLAUSE("ibv_query_device/NOTES/limits"), LEVEL("SHOULD"),
+	 SAYS("as many requests and SGEs as the device says that it has are granted, one more is "
+	      "refused; what was granted is at least what was asked for, and ibv_query_qp reports the "
+	      "same")},
+	{"limits", QPS("UC"), ARGS({"type", IBV_QPT_UC}, {"srq", 1})},
+	{"limits", QPS("UD"), ARGS({"type", IBV_QPT_UD}, {"srq", 1})},
+	{"limits", QPS("RAW_PACKET"), ARGS({"type", IBV_QPT_RAW_PACKET}, {"srq", 1})},
+	{"limits", QPS("XRC_SEND"), ARGS({"type", IBV_QPT_XRC_SEND})},
+	{},
+};
+
 /* CQs, PD and SRQ that must be there, or must not. */
-static void parts(struct kit *k)
+static void create_parts(struct kit *k)
 {
 	struct ibv_srq_init_attr srq_attr = {.attr = {.max_wr = 4, .max_sge = 1}};
 	struct ibv_qp_init_attr_ex small, asked;
@@ -189,8 +202,20 @@ out:
 	own_destroy(&o);
 }
 
+SCENARIO(create_parts) = {
+	{"parts", SUITE("create"), QPS("RC"), ARGS({"type", IBV_QPT_RC}, {"srq", 1}),
+	 CLAUSE("ibv_create_qp/NOTES/srq"), NEEDS("srq"),
+	 SAYS("a QP that is neither RC nor UD gets no SRQ; with one, the size of the receive queue is "
+	      "ignored; without the CQs that the type needs there is no QP")},
+	{"parts", QPS("UC"), ARGS({"type", IBV_QPT_UC}, {"srq", 1})},
+	{"parts", QPS("UD"), ARGS({"type", IBV_QPT_UD}, {"srq", 1})},
+	{"parts", QPS("RAW_PACKET"), ARGS({"type", IBV_QPT_RAW_PACKET}, {"srq", 1})},
+	{"parts", QPS("XRC_SEND"), ARGS({"type", IBV_QPT_XRC_SEND})},
+	{},
+};
+
 /* Types that no device has, and members of the extended attributes that are not there. */
-static void unknown(struct kit *k)
+static void create_unknown(struct kit *k)
 {
 	static const int types[] = {0, 1, 5, 7, 11, 0xfe};
 	struct ibv_qp_init_attr_ex small, asked;
@@ -227,6 +252,18 @@ static void unknown(struct kit *k)
 out:
 	own_destroy(&o);
 }
+
+SCENARIO(create_unknown) = {
+	{"unknown", SUITE("create"), QPS("RC"), ARGS({"type", IBV_QPT_RC}, {"srq", 1}),
+	 CLAUSE("ibv_create_qp/RETURN-VALUE"), LEVEL("SHOULD"), ERRATA("OPS-UNSUPPORTED"),
+	 SAYS("types, operations, flags and members that verbs.h does not have are refused with an "
+	      "errno, operations with EOPNOTSUPP")},
+	{"unknown", QPS("UC"), ARGS({"type", IBV_QPT_UC}, {"srq", 1})},
+	{"unknown", QPS("UD"), ARGS({"type", IBV_QPT_UD}, {"srq", 1})},
+	{"unknown", QPS("RAW_PACKET"), ARGS({"type", IBV_QPT_RAW_PACKET}, {"srq", 1})},
+	{"unknown", QPS("XRC_SEND"), ARGS({"type", IBV_QPT_XRC_SEND})},
+	{},
+};
 
 /* Members whose bit of comp_mask is not set; `bits` are those that are asked for. */
 static struct ibv_qp_init_attr_ex with_garbage(const struct ibv_qp_init_attr_ex *small, uint32_t bits)
@@ -297,7 +334,7 @@ static void xrc_recv(struct kit *k, struct own *o, const struct ibv_qp_init_attr
 		  asked.cap.max_recv_wr);
 }
 
-static void masks(struct kit *k)
+static void create_masks(struct kit *k)
 {
 	const uint32_t always = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD;
 	struct ibv_qp_init_attr_ex small, asked;
@@ -329,10 +366,15 @@ out:
 	own_destroy(&o);
 }
 
-const struct scenario creation_scenarios[] = {
-	{"create_limits", limits},
-	{"create_parts", parts},
-	{"create_unknown", unknown},
-	{"create_masks", masks},
-	{NULL, NULL},
+SCENARIO(create_masks) = {
+	{"masks", SUITE("create"), QPS("RC"), ARGS({"type", IBV_QPT_RC}),
+	 CLAUSE("ibv_create_qp_ex/DESCRIPTION/comp_mask"), LEVEL("SHOULD"),
+	 SAYS("a member without its bit of comp_mask counts for nothing, one of 0 asks for nothing, "
+	      "and bits and flags that verbs.h does not have are refused")},
+	{"masks", QPS("UC"), ARGS({"type", IBV_QPT_UC})},
+	{"masks", QPS("UD"), ARGS({"type", IBV_QPT_UD})},
+	{"masks", QPS("RAW_PACKET"), ARGS({"type", IBV_QPT_RAW_PACKET})},
+	{"masks", QPS("XRC_SEND"), ARGS({"type", IBV_QPT_XRC_SEND})},
+	{"recv-masks", ARGS({"type", IBV_QPT_XRC_RECV})},
+	{},
 };

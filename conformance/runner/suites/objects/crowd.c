@@ -128,6 +128,13 @@ out:
 	end(&c);
 }
 
+SCENARIO(many_queues) = {
+	{"many-queues", SUITE("objects"), QPS("RC"), CLAUSE("ibv_query_device/NOTES/limits"), LEVEL("SHOULD"),
+	 SAYS("queues of many sizes are there at a time, and each carries its own messages, also after "
+	      "half of them were replaced")},
+	{},
+};
+
 static bool same_low_bits(const struct ibv_qp *a, const struct ibv_qp *b)
 {
 	return !((a->qp_num ^ b->qp_num) & ((1u << LOW) - 1));
@@ -227,6 +234,14 @@ out:
 	free(others);
 }
 
+SCENARIO(queue_numbers) = {
+	{"queue-numbers", SUITE("objects"), QPS("RC"), CLAUSE("ibv_query_device/NOTES/limits"),
+	 LEVEL("SHOULD"),
+	 SAYS("two queues whose numbers differ only above the lowest 12 bits, as they do where "
+	      "thousands are there: each carries its own messages")},
+	{},
+};
+
 /* A message to the QP's SRQ has the wr_id of its receive, and its bytes. */
 static bool through(struct kit *k, const struct crowd *c, struct ibv_srq *srq, unsigned int number)
 {
@@ -282,6 +297,13 @@ static void many_srqs(struct kit *k)
 	end(&c);
 }
 
+SCENARIO(many_srqs) = {
+	{"many-srqs", SUITE("objects"), QPS("RC"), CLAUSE("ibv_create_srq/DESCRIPTION/granted"), NEEDS("srq"),
+	 SAYS("of many shared receive queues, some of which are destroyed, each other one has its own "
+	      "messages")},
+	{},
+};
+
 /*
  * An SRQ whose receives have all been used is made larger, if the device can: as many are used again, each once. Then it
  * is made smaller.
@@ -312,6 +334,14 @@ static void srq_grows(struct kit *k)
 		KIT_FAULT(k, "ibv_destroy_srq failed");
 	end(&c);
 }
+
+SCENARIO(srq_grows) = {
+	{"srq-grows", SUITE("objects"), QPS("RC"), CLAUSE("ibv_modify_srq/DESCRIPTION/IBV_SRQ_MAX_WR"),
+	 LEVEL("SHOULD"), NEEDS("srq"),
+	 SAYS("an SRQ whose receives have all been used is made larger: each of those that are posted "
+	      "then is used once, in order")},
+	{},
+};
 
 static bool power_of_two(uint32_t number)
 {
@@ -371,6 +401,14 @@ static void srq_numbers(struct kit *k)
 	end(&c);
 }
 
+SCENARIO(srq_numbers) = {
+	{"srq-numbers", SUITE("objects"), QPS("RC"), CLAUSE("ibv_query_device/NOTES/limits"), LEVEL("SHOULD"),
+	 NEEDS("srq"),
+	 SAYS("SRQs whose numbers are powers of two receive messages after hundreds of others, of "
+	      "several sizes, came and went")},
+	{},
+};
+
 /* Whether a work queue had this handle; it is destroyed again. */
 static bool pass_handle(struct kit *k, struct ibv_cq *cq, uint32_t handle)
 {
@@ -405,12 +443,10 @@ static void queue_handles(struct kit *k)
 	end(&c);
 }
 
-const struct scenario crowd_scenarios[] = {
-	{"srq_numbers", srq_numbers},
-	{"srq_grows", srq_grows},
-	{"queue_handles", queue_handles},
-	{"many_srqs", many_srqs},
-	{"many_queues", many_queues},
-	{"queue_numbers", queue_numbers},
-	{NULL, NULL},
+SCENARIO(queue_handles) = {
+	{"queue-handles", SUITE("objects"), QPS("RC"), CLAUSE("ibv_query_device/NOTES/limits"),
+	 LEVEL("SHOULD"), NEEDS("work_queues"),
+	 SAYS("a QP with the number that was the handle of a work queue carries its messages after "
+	      "that was destroyed")},
+	{},
 };

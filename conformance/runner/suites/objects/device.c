@@ -129,6 +129,13 @@ static void device(struct kit *k)
 	check_shorter(k, &ex, offsetof(struct ibv_device_attr_ex, raw_packet_caps));
 }
 
+SCENARIO(device) = {
+	{"device", SUITE("objects"), QPS("RC"), CLAUSE("ibv_query_device/RETURN-VALUE"),
+	 SAYS("both queries agree, limits are plausible and agree with the flags, a caller with a "
+	      "shorter structure gets no more")},
+	{},
+};
+
 static void check_port(struct kit *k, uint8_t number)
 {
 	struct ibv_context *ctx = k->r->dut.requester.ctx;
@@ -237,6 +244,13 @@ static void ports(struct kit *k)
 	MUST_FAIL(k, ibv_query_port(ctx, 255, &p) > 0);
 }
 
+SCENARIO(ports) = {
+	{"ports", SUITE("objects"), QPS("RC"), CLAUSE("ibv_query_gid/RETURN-VALUE"),
+	 SAYS("ports, GIDs and P_Keys: each query agrees with the others; what is not there fails as "
+	      "its page says")},
+	{},
+};
+
 /* The raw clock runs, and only it is reported. */
 static void clock_values(struct kit *k)
 {
@@ -269,6 +283,13 @@ static void clock_values(struct kit *k)
 	MUST_FAIL(k, ibv_query_rt_values_ex(ctx, &odd) > 0 || !odd.comp_mask);
 }
 
+SCENARIO(clock_values) = {
+	{"clock", SUITE("objects"), QPS("RC"), CLAUSE("ibv_query_rt_values_ex/RETURN-VALUE"),
+	 SAYS("the raw clock runs; a value that was not asked for is not written, one that is unknown "
+	      "is refused or not reported")},
+	{},
+};
+
 /* Each event has a string of its own. */
 static void strings(struct kit *k)
 {
@@ -284,7 +305,8 @@ static void strings(struct kit *k)
 	}
 }
 
-const struct scenario device_scenarios[] = {
-	{"strings", strings},           {"device", device}, {"ports", ports},
-	{"clock_values", clock_values}, {NULL, NULL},
+SCENARIO(strings) = {
+	{"strings", SUITE("objects"), QPS("RC"), CLAUSE("ibv_event_type_str/RETURN-VALUE"),
+	 SAYS("each asynchronous event has a string of its own")},
+	{},
 };

@@ -129,6 +129,15 @@ static void allocators(struct kit *k)
 	seen(k->res, "%u calls of the allocator; ", calls);
 }
 
+SCENARIO(allocators) = {
+	{"allocators", SUITE("objects"), QPS("RC"), CLAUSE("ibv_alloc_parent_domain/ARGUMENTS/alloc"),
+	 NEEDS("srq"),
+	 SAYS("a parent domain's allocator gives memory, declines, or fails at each of its calls: what "
+	      "needs the memory is not created, and all memory is freed with the arguments with which "
+	      "it was allocated")},
+	{},
+};
+
 /* A refusal, with errno. */
 static void no_parent(struct kit *k, struct ibv_parent_domain_init_attr *attr, const char *what)
 {
@@ -176,6 +185,14 @@ static void parents(struct kit *k)
 	KIT_CHECK(k, !ibv_dealloc_pd(base), "ibv_dealloc_pd failed, nothing uses it");
 }
 
+SCENARIO(parents) = {
+	{"parent-domains", SUITE("objects"), QPS("RC"),
+	 CLAUSE("ibv_alloc_parent_domain/DESCRIPTION/interchangeable"), LEVEL("SHOULD"), NEEDS("srq"),
+	 SAYS("objects of parent domains work; neither the PD nor the thread domain is deallocated "
+	      "before them; unknown members of comp_mask are refused")},
+	{},
+};
+
 /* Only the members that comp_mask names are valid; this context is what the callbacks get without PD_CONTEXT. */
 static struct pool *no_context;
 
@@ -221,6 +238,14 @@ static void parent_members(struct kit *k)
 	}
 }
 
+SCENARIO(parent_members) = {
+	{"parent-members", SUITE("objects"), QPS("RC"), ARGS({"own", 1}),
+	 CLAUSE("ibv_alloc_parent_domain/ARGUMENTS/comp_mask"), NEEDS("srq"),
+	 SAYS("allocators without a context get NULL, a context without allocators and members that "
+	      "are not named count for nothing")},
+	{},
+};
+
 /* A PD that is used by one object after the other is still there after an attempt to deallocate it. */
 static void busy(struct kit *k)
 {
@@ -258,6 +283,14 @@ static void busy(struct kit *k)
 	own_use(k, other);
 	KIT_CHECK(k, !ibv_dealloc_pd(other), "ibv_dealloc_pd failed, nothing uses it");
 }
+
+SCENARIO(busy) = {
+	{"busy", SUITE("objects"), QPS("RC"), CLAUSE("ibv_alloc_pd/NOTES/busy"), LEVEL("SHOULD"),
+	 NEEDS("srq"),
+	 SAYS("a PD with a region, an address handle, an SRQ or a QP, and a CQ with a QP, are not "
+	      "destroyed, and work afterwards")},
+	{},
+};
 
 /* A creation that the driver refuses, so that memory which was allocated for it is freed. */
 static void no_work_queue(struct kit *k, struct ibv_pd *pd)
@@ -297,11 +330,10 @@ static void domain_work_queues(struct kit *k)
 	KIT_CHECK(k, !ibv_dealloc_pd(base), "ibv_dealloc_pd failed");
 }
 
-const struct scenario domain_scenarios[] = {
-	{"domain_work_queues", domain_work_queues},
-	{"allocators", allocators},
-	{"parents", parents},
-	{"parent_members", parent_members},
-	{"busy", busy},
-	{NULL, NULL},
+SCENARIO(domain_work_queues) = {
+	{"domains", SUITE("wq"), QPS("RAW_PACKET"), CLAUSE("ibv_alloc_pd/NOTES/busy"), LEVEL("SHOULD"),
+	 ERRATA("HELD PARENT-BUSY"), NEEDS("work_queues"),
+	 SAYS("a PD and a parent domain, with an allocator that gives memory or declines, are not "
+	      "deallocated before their work queue")},
+	{},
 };

@@ -75,7 +75,11 @@ static void ece_options(struct kit *k)
 	own_destroy(&o);
 }
 
-const struct scenario ece_scenarios[] = {
-	{"ece_options", ece_options},
-	{NULL, NULL},
+SCENARIO(ece_options) = {
+	{"ece", SUITE("objects"), QPS("RC"), CLAUSE("ibv_query_ece/DESCRIPTION/state"), LEVEL("SHOULD"),
+	 SAYS("a new QP has options of the device's vendor, which can be set; those that are accepted "
+	      "are reported, and accepted again; another vendor_id and a comp_mask are refused")},
+	{"ece-every", ARGS({"every", 1}), CLAUSE("ibv_set_ece/ARGUMENTS/accepted"),
+	 SAYS("of options with every bit set the device accepts those that it has, and the QP connects")},
+	{},
 };

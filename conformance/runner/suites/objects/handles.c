@@ -94,6 +94,15 @@ static void address_handles(struct kit *k)
 	end_free(bytes);
 }
 
+SCENARIO(address_handles) = {
+	{"address-handles", SUITE("objects"), QPS("UD"), CLAUSE("ibv_create_ah/RETURN-VALUE"),
+	 LEVEL("SHOULD"),
+	 SAYS("a port or GID that is none, and no GRH where the port requires one, are refused; "
+	      "traffic class, flow label and hop limit of the handle are those of the header that "
+	      "arrives before the datagram")},
+	{},
+};
+
 struct rule { /* no gap between both: they have the same alignment */
 	struct ibv_flow_attr attr;
 	struct ibv_flow_spec_eth eth;
@@ -157,6 +166,13 @@ out:
 	own_destroy(&rc);
 }
 
+SCENARIO(flows) = {
+	{"flows", SUITE("objects"), QPS("RAW_PACKET"), CLAUSE("ibv_create_flow/ERRORS/EINVAL"),
+	 SAYS("a rule with a port, type, flag, member or specification that is none, or of an RC QP, "
+	      "is refused")},
+	{},
+};
+
 static void groups(struct kit *k)
 {
 	union ibv_gid gid = {.raw = {0xff, 0x0e, [14] = 0x12, [15] = 0x34}}, other = gid;
@@ -185,6 +201,13 @@ static void groups(struct kit *k)
 out:
 	own_destroy(&o);
 }
+
+SCENARIO(groups) = {
+	{"multicast", SUITE("objects"), QPS("UD"), CLAUSE("ibv_create_qp/NOTES/multicast"),
+	 SAYS("a QP that is attached to a group is not destroyed and stays as it is; once detached it "
+	      "is")},
+	{},
+};
 
 static void rate_limits(struct kit *k)
 {
@@ -224,7 +247,8 @@ out:
 	own_destroy(&o);
 }
 
-const struct scenario handle_scenarios[] = {
-	{"address_handles", address_handles}, {"flows", flows}, {"groups", groups},
-	{"rate_limits", rate_limits},         {NULL, NULL},
+SCENARIO(rate_limits) = {
+	{"rate-limits", SUITE("objects"), QPS("RAW_PACKET"), CLAUSE("ibv_modify_qp_rate_limit/RETURN-VALUE"),
+	 SAYS("limits that the device names are taken, others and unknown members are refused")},
+	{},
 };

@@ -65,6 +65,14 @@ static void held_queues(struct kit *k)
 	GONE(k, ibv_destroy_cq(recv));
 }
 
+SCENARIO(held_queues) = {
+	{"held-queues", SUITE("objects"), QPS("RC"), CLAUSE("ibv_create_cq/NOTES/destroy"),
+	 ALSO("ibv_create_srq/NOTES/destroy ibv_create_comp_channel/NOTES/destroy"), NEEDS("srq"),
+	 SAYS("either CQ of a QP, its SRQ, and the channel of a CQ cannot be destroyed before their "
+	      "user")},
+	{},
+};
+
 /* A PD with a window, which is bound to nothing. */
 static void held_by_window(struct kit *k)
 {
@@ -77,6 +85,13 @@ static void held_by_window(struct kit *k)
 	GONE(k, ibv_dealloc_mw(mw));
 	GONE(k, ibv_dealloc_pd(pd));
 }
+
+SCENARIO(held_by_window) = {
+	{"held-window", SUITE("objects"), QPS("RC"), ARGS({"busy", 1}), CLAUSE("ibv_alloc_pd/NOTES/busy"),
+	 LEVEL("SHOULD"), ERRATA("HELD"), NEEDS("memory_windows/2"),
+	 SAYS("a PD with a window: EBUSY, and each can be destroyed when its user is gone")},
+	{},
+};
 
 /* What an SRQ of an XRC domain and a receiving QP use. */
 static void held_by_xrc(struct kit *k)
@@ -109,6 +124,14 @@ static void held_by_xrc(struct kit *k)
 	GONE(k, ibv_dealloc_pd(attr.pd));
 }
 
+SCENARIO(held_by_xrc) = {
+	{"held-xrc", SUITE("objects"), QPS("XRC_SEND"), ARGS({"busy", 1}), CLAUSE("ibv_open_xrcd/NOTES/busy"),
+	 ALSO("ibv_alloc_pd/NOTES/busy"), LEVEL("SHOULD"), ERRATA("HELD"), NEEDS("srq"),
+	 SAYS("an XRC domain with an SRQ or a QP, and the PD and the CQ of that SRQ: EBUSY, and each "
+	      "can be destroyed when its user is gone")},
+	{},
+};
+
 static void held_by_region(struct kit *k)
 {
 	struct ibv_alloc_dm_attr attr = {.length = 4096};
@@ -124,6 +147,14 @@ static void held_by_region(struct kit *k)
 	GONE(k, ibv_free_dm(dm));
 	GONE(k, ibv_dealloc_pd(pd));
 }
+
+SCENARIO(held_by_region) = {
+	{"held-region", SUITE("objects"), QPS("RC"), ARGS({"busy", 1}), CLAUSE("ibv_alloc_dm/NOTES/busy"),
+	 ALSO("ibv_alloc_pd/NOTES/busy"), LEVEL("SHOULD"), ERRATA("HELD"), NEEDS("device_memory"),
+	 SAYS("device memory with a region, and the PD of the region: EBUSY, and each can be destroyed "
+	      "when its user is gone")},
+	{},
+};
 
 static struct ibv_qp *hashed(struct kit *k, struct ibv_rwq_ind_table *table)
 {
@@ -164,6 +195,14 @@ static void held_by_table(struct kit *k)
 	GONE(k, ibv_destroy_wq(wq));
 	GONE(k, ibv_destroy_cq(init.cq));
 }
+
+SCENARIO(held_by_table) = {
+	{"held-table", SUITE("objects"), QPS("RAW_PACKET"), ARGS({"busy", 1}),
+	 CLAUSE("ibv_create_wq/RETURN-VALUE/destroy"), LEVEL("SHOULD"), ERRATA("HELD"), NEEDS("work_queues"),
+	 SAYS("the CQ of a work queue, a work queue in a table, a table with a QP: EBUSY, and each can "
+	      "be destroyed when its user is gone")},
+	{},
+};
 
 static struct ibv_flow *rule(struct ibv_qp *qp, uint8_t last_of_mac)
 {
@@ -209,12 +248,11 @@ static void held_by_flow(struct kit *k)
 	GONE(k, ibv_dealloc_pd(pd));
 }
 
-const struct scenario held_scenarios[] = {
-	{"held_queues", held_queues},
-	{"held_by_window", held_by_window},
-	{"held_by_xrc", held_by_xrc},
-	{"held_by_region", held_by_region},
-	{"held_by_table", held_by_table},
-	{"held_by_flow", held_by_flow},
-	{NULL, NULL},
+SCENARIO(held_by_flow) = {
+	{"held-flow", SUITE("objects"), QPS("RAW_PACKET"), ARGS({"busy", 1}),
+	 CLAUSE("ibv_create_flow/RETURN-VALUE/destroy"), ALSO("ibv_alloc_pd/NOTES/busy"), LEVEL("SHOULD"),
+	 ERRATA("HELD"),
+	 SAYS("a QP with two flows, with one, and in RESET, and the PD of the QP: EBUSY, and each can "
+	      "be destroyed when its user is gone")},
+	{},
 };

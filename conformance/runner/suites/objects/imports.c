@@ -291,7 +291,17 @@ static void imports(struct kit *k)
 	close_all(&i);
 }
 
-const struct scenario import_scenarios[] = {
-	{"imports", imports},
-	{NULL, NULL},
+SCENARIO(imports) = {
+	{"imports", SUITE("objects"), QPS("RC"), CLAUSE("ibv_import_device/DESCRIPTION/context"),
+	 ALSO("ibv_import_pd/DESCRIPTION/use ibv_import_mr/DESCRIPTION/unimport "
+	      "ibv_import_mr/NOTES/addr"),
+	 NEEDS("srq imports"),
+	 SAYS("an imported context, with its PD and region, carries requests like the original, at the "
+	      "same time; what is imported goes without the original, and a region that one of them "
+	      "deregisters is gone for both")},
+	{"imports-device-memory", ARGS({"device_memory", 1}), CLAUSE("ibv_import_dm/RETURN-VALUE"), ALSO(""),
+	 NEEDS("srq imports device_memory"),
+	 SAYS("device memory that is imported holds what is copied to the original, and the other way "
+	      "round")},
+	{},
 };

@@ -69,6 +69,14 @@ static void registration(struct kit *k)
 	end_free(bytes);
 }
 
+SCENARIO(registration) = {
+	{"reg_mr", SUITE("objects"), QPS("RC"), CLAUSE("ibv_reg_mr/DESCRIPTION/local-write"),
+	 NEEDS("memory_windows/2"),
+	 SAYS("every set of rights is granted, or refused if it has remote and not local write access; "
+	      "so is what is no memory")},
+	{},
+};
+
 struct rereg {
 	struct kit *k;
 	struct own own;
@@ -184,6 +192,13 @@ static void reregistration(struct kit *k)
 		KIT_FAULT(k, "ibv_dealloc_pd failed, nothing uses the PDs");
 	end_free(r.bytes);
 }
+
+SCENARIO(reregistration) = {
+	{"rereg_mr", SUITE("objects"), QPS("RC"), CLAUSE("ibv_rereg_mr/DESCRIPTION/flags"),
+	 SAYS("rights, address and PD, alone and together: what is not named stays, and requests see "
+	      "the new ones at once")},
+	{},
+};
 
 #define NUM_DM 3
 
@@ -363,9 +378,10 @@ static void device_memory(struct kit *k)
 			  errno_name(errno));
 }
 
-const struct scenario region_object_scenarios[] = {
-	{"registration", registration},
-	{"reregistration", reregistration},
-	{"device_memory", device_memory},
-	{NULL, NULL},
+SCENARIO(device_memory) = {
+	{"device-memory", SUITE("objects"), QPS("RC"), CLAUSE("ibv_alloc_dm/RETURN-VALUE"),
+	 NEEDS("device_memory"),
+	 SAYS("buffers keep their own contents up to their last byte; copies, regions and sizes beyond "
+	      "are refused")},
+	{},
 };

@@ -114,6 +114,12 @@ out:
 		close(other_fd);
 }
 
+SCENARIO(xrc_domains) = {
+	{"xrc-domains", SUITE("objects"), QPS("XRC_SEND"), CLAUSE("ibv_open_xrcd/DESCRIPTION/O_EXCL"),
+	 SAYS("a domain is that of its file, until its last user closes it; O_CREAT and O_EXCL")},
+	{},
+};
+
 /* Both handles are of one QP, which lives as long as one of them. */
 static void opened(struct kit *k, struct own *o, struct own *second)
 {
@@ -177,8 +183,9 @@ out:
 		ibv_close_xrcd(other);
 }
 
-const struct scenario shared_scenarios[] = {
-	{"xrc_domains", xrc_domains},
-	{"opened_qp", opened_qp},
-	{NULL, NULL},
+SCENARIO(opened_qp) = {
+	{"open_qp", SUITE("objects"), QPS("XRC_SEND"), CLAUSE("ibv_open_qp/NOTES/not-exist"),
+	 SAYS("two handles of an XRC_RECV QP: attributes that are set by one are reported by the "
+	      "other; the QP lives until both are destroyed; a wrong number, type or domain is refused")},
+	{},
 };

@@ -157,6 +157,17 @@ static void region_turns(struct kit *k)
 	tear_down(&t);
 }
 
+SCENARIO(region_turns) = {
+	{"regions-turn", SUITE("objects"), QPS("RC"), CLAUSE("ibv_reg_mr/RETURN-VALUE/dereg"),
+	 ERRATA("KEY-LIFETIME"), NARROW,
+	 SAYS("regions that end and begin hundreds of times: no two have a key at a time, each key is "
+	      "that of its region, and not valid afterwards")},
+	{"windows-turn", ARGS({"windows", 1}), NEEDS("memory_windows/2"),
+	 SAYS("windows that end and begin hundreds of times: no two have a key at a time, each key is "
+	      "that of its region, and not valid afterwards")},
+	{},
+};
+
 struct most;
 
 struct kind {
@@ -301,6 +312,14 @@ static void most_regions(struct kit *k)
 		most_of(k, &window, attr->max_mw);
 }
 
+SCENARIO(most_regions) = {
+	{"most-regions", SUITE("narrow"), QPS("RC"), CLAUSE("ibv_reg_mr/RETURN-VALUE/dereg"),
+	 NEEDS("memory_windows/2"), WIRE("narrow"),
+	 SAYS("on a device of few regions and windows there are no more than max_mr and max_mw, and "
+	      "room for one when one has ended")},
+	{},
+};
+
 static void most_queues(struct kit *k)
 {
 	static const struct kind cq = {"CQ", make_cq, end_cq}, srq = {"SRQ", make_srq, end_srq},
@@ -315,9 +334,9 @@ static void most_queues(struct kit *k)
 		most_of(k, &qp, attr->max_qp);
 }
 
-const struct scenario turn_scenarios[] = {
-	{"region_turns", region_turns},
-	{"most_regions", most_regions},
-	{"most_queues", most_queues},
-	{NULL, NULL},
+SCENARIO(most_queues) = {
+	{"most-queues", SUITE("narrow"), QPS("RC"), CLAUSE("ibv_query_device/NOTES/limits"), WIRE("narrow"),
+	 SAYS("on a device of few CQs, SRQs and QPs there are no more than max_cq, max_srq and max_qp, "
+	      "and room for one when one has ended")},
+	{},
 };

@@ -164,6 +164,25 @@ out:
 	own_destroy(&o);
 }
 
+SCENARIO(values) = {
+	{"values", SUITE("modify"), QPS("RC"), ARGS({"type", IBV_QPT_RC}),
+	 CLAUSE("ibv_modify_qp/NOTES/none-modified"),
+	 SAYS("each value at the edge of an attribute is reported by ibv_query_qp; one beyond is "
+	      "refused and changes nothing")},
+	{"values-of-width", ARGS({"type", IBV_QPT_RC}, {"wide", 1}), LEVEL("SHOULD"), ERRATA("TRANSITIONS")},
+	{"values", QPS("UC"), ARGS({"type", IBV_QPT_UC}), LEVEL(""), ERRATA("")},
+	{"values-of-width", ARGS({"type", IBV_QPT_UC}, {"wide", 1}), LEVEL("SHOULD"), ERRATA("TRANSITIONS")},
+	{"values", QPS("UD"), ARGS({"type", IBV_QPT_UD}), LEVEL(""), ERRATA("")},
+	{"values", QPS("RAW_PACKET"), ARGS({"type", IBV_QPT_RAW_PACKET})},
+	{"values", QPS("XRC_SEND"), ARGS({"type", IBV_QPT_XRC_SEND})},
+	{"values-of-width", ARGS({"type", IBV_QPT_XRC_SEND}, {"wide", 1}), LEVEL("SHOULD"),
+	 ERRATA("TRANSITIONS")},
+	{"recv-values", ARGS({"type", IBV_QPT_XRC_RECV}), LEVEL(""), ERRATA("")},
+	{"recv-values-of-width", ARGS({"type", IBV_QPT_XRC_RECV}, {"wide", 1}), LEVEL("SHOULD"),
+	 ERRATA("TRANSITIONS")},
+	{},
+};
+
 /* One change of an address; `good`: whether it can be reached with it. */
 struct change {
 	const char *what;
@@ -200,7 +219,7 @@ static unsigned int changes_of(const struct kit *k, const struct ibv_ah_attr *av
 }
 
 /* Fields of ah_attr. */
-static void address(struct kit *k)
+static void values_address(struct kit *k)
 {
 	struct own o = {0};
 	struct change c[16];
@@ -223,8 +242,11 @@ out:
 	own_destroy(&o);
 }
 
-const struct scenario value_scenarios[] = {
-	{"values", values},
-	{"values_address", address},
-	{NULL, NULL},
+SCENARIO(values_address) = {
+	{"address", SUITE("modify"), QPS("RC"), ARGS({"type", IBV_QPT_RC}),
+	 CLAUSE("ibv_modify_qp/NOTES/none-modified"), SAYS("the same with the fields of ah_attr")},
+	{"address", QPS("UC"), ARGS({"type", IBV_QPT_UC})},
+	{"address", QPS("XRC_SEND"), ARGS({"type", IBV_QPT_XRC_SEND})},
+	{"recv-address", ARGS({"type", IBV_QPT_XRC_RECV})},
+	{},
 };

@@ -223,6 +223,21 @@ static void argument_list(struct kit *k)
 	pieces_close(&p);
 }
 
+SCENARIO(argument_list) = {
+	{"arguments", SUITE("misuse"), QPS("RC UC"), POSTS("3 x SEND 64"),
+	 CLAUSE("ibv_post_send/RETURN-VALUE"), LEVEL("SHOULD"), ERRATA("MISUSE"),
+	 NEEDS("misuse memory_windows/1 memory_windows/2 operations/{qp}/SEND operations/{qp}/BIND_MW"),
+	 ASK("BIND_MW"),
+	 SAYS("of three requests the second is refused, whatever is wrong with it, and the first is "
+	      "executed")},
+	{"arguments", QPS("UD"),
+	 NEEDS("misuse memory_windows/1 memory_windows/2 operations/{qp}/SEND operations/{qp}/TSO"),
+	 ASK("TSO")},
+	{"inline-sum", QPS("RC"), ARGS({"sum", 1}), NEEDS(""), ASK(""),
+	 SAYS("of three requests the second is refused, whose inline lengths add up to 8 in 32 bits")},
+	{},
+};
+
 /* ---- Regions ---- */
 
 static void wr_flush_nothing(struct link *l, struct pieces *p)
@@ -416,8 +431,15 @@ static void argument_region(struct kit *k)
 	pieces_close(&p);
 }
 
-const struct scenario argument_scenarios[] = {
-	{"argument_list", argument_list},
-	{"argument_region", argument_region},
-	{NULL, NULL},
+SCENARIO(argument_region) = {
+	{"arguments-wr", SUITE("misuse"), QPS("RC"), POSTS("SEND 64"),
+	 CLAUSE("ibv_wr_post/RETURN-VALUE/failure"), LEVEL("SHOULD"), ERRATA("MISUSE"),
+	 NEEDS("misuse memory_windows/1 memory_windows/2 operations/{qp}/SEND operations/{qp}/FLUSH "
+	       "operations/{qp}/ATOMIC_WRITE operations/{qp}/BIND_MW"),
+	 ASK("FLUSH ATOMIC_WRITE BIND_MW"),
+	 SAYS("a region is refused as a whole, whatever is wrong with one of its requests")},
+	{"arguments-wr", QPS("UD"),
+	 NEEDS("misuse memory_windows/1 memory_windows/2 operations/{qp}/SEND operations/{qp}/TSO"),
+	 ASK("TSO")},
+	{},
 };

@@ -82,7 +82,10 @@ static void atomics_compete(struct kit *k)
 	link_destroy(&other);
 }
 
-const struct scenario atomic_scenarios[] = {
-	{"atomics_compete", atomics_compete},
-	{NULL, NULL},
+SCENARIO(atomics_compete) = {
+	{"two-qps", SUITE("atomic"), QPS("RC XRC_SEND"), POSTS("8 x ATOMIC_FETCH_AND_ADD"), ARGS({"add", 1}),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Atomic-operations"),
+	 SAYS("each addition of two QPs to one word brings a value that no other brings, and none is "
+	      "lost")},
+	{},
 };

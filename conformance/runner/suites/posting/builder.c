@@ -43,6 +43,15 @@ static void values_of_builder(struct kit *k)
 		post_and_judge(k, &inside);
 }
 
+SCENARIO(values_of_builder) = {
+	{"values-of-builder", SUITE("builder"), QPS("RC UC XRC_SEND"), POSTS("SEND 600, RDMA_WRITE 600"),
+	 CLAUSE("ibv_wr_post/USAGE/before-builder"), ASK("posts"),
+	 SAYS("wr_id and wr_flags are those that were set when the builder was called, whatever is set "
+	      "afterwards")},
+	{"values-of-builder", QPS("UD"), POSTS("SEND 600"), ASK("")},
+	{},
+};
+
 struct meanwhile {
 	struct kit *k;
 	struct link *other;
@@ -72,6 +81,15 @@ static void not_before_complete(struct kit *k)
 	link_destroy(&other);
 }
 
+SCENARIO(not_before_complete) = {
+	{"not-before-complete", SUITE("builder"), QPS("RC UC XRC_SEND"), POSTS("SEND 600, RDMA_WRITE 600"),
+	 CLAUSE("ibv_wr_post/USAGE/complete"), ASK("posts"),
+	 SAYS("no byte moves and nothing completes before ibv_wr_complete(), while another QP carries "
+	      "a SEND")},
+	{"not-before-complete", QPS("UD"), POSTS("SEND 600"), ASK("")},
+	{},
+};
+
 /* ibv_create_qp(), and ibv_create_qp_ex() without send_ops_flags: such QPs have no builders, and work all the same. */
 static void ordinary_qp(struct kit *k)
 {
@@ -99,9 +117,10 @@ static void ordinary_qp(struct kit *k)
 	kit_alive(k, k->l);
 }
 
-const struct scenario builder_scenarios[] = {
-	{"values_of_builder", values_of_builder},
-	{"not_before_complete", not_before_complete},
-	{"ordinary_qp", ordinary_qp},
-	{NULL, NULL},
+SCENARIO(ordinary_qp) = {
+	{"ordinary-qp", SUITE("builder"), QPS("RC"), CLAUSE("ibv_wr_post/USAGE/ibv_create_qp_ex"),
+	 ERRATA("EXTENDED-QP"),
+	 SAYS("ibv_qp_to_qp_ex gives NULL for a QP that was created without send_ops_flags; it carries "
+	      "a SEND")},
+	{},
 };

@@ -231,7 +231,14 @@ static void threads_own_qps(struct kit *k)
 	end_free(bytes);
 }
 
-const struct scenario crew_scenarios[] = {
-	{"threads_own_qps", threads_own_qps},
-	{NULL, NULL},
+SCENARIO(threads_own_qps) = {
+	{"threads-own-qps", SUITE("region"), QPS("RC"), CLAUSE("ibv_wr_post/CONCURRENCY/lock"),
+	 ASK("RDMA_WRITE"),
+	 SAYS("each of five threads writes its own bytes through a QP of its own, and finds its own "
+	      "completions")},
+	{"threads", FORMS({"-own-domains", {{"spare", 1}}}, {"-many-domains", {{"spare", 80}}}),
+	 CLAUSE("ibv_alloc_td/DESCRIPTION/locking"), LEVEL("SHOULD"), ERRATA("TD-LOCK"),
+	 SAYS("each of five threads writes its own bytes through a QP of its own, and finds its own "
+	      "completions; all but one have a thread domain of their own")},
+	{},
 };

@@ -194,7 +194,18 @@ out:
 	drop_places(places);
 }
 
-const struct scenario destination_scenarios[] = {
-	{"destinations", destinations},
-	{NULL, NULL},
+SCENARIO(destinations) = {
+	{"destinations-post", SUITE("differ"), QPS("UD"),
+	 POSTS("SEND 10+0, SEND_WITH_IMM 101+1, SEND 192+2, SEND_WITH_IMM 283+3, SEND 374+4, "
+	       "SEND_WITH_IMM 465+5, SEND 556+6, SEND_WITH_IMM 647+7"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state"), ASK("posts"),
+	 SAYS("the messages of one posting go to different QPs, with other Q_Keys and address handles, "
+	      "each to its own, in order")},
+	{"destinations-wr", ARGS({"wr", 1}), CLAUSE("ibv_wr_post/WORK-REQUESTS/QP-Specific-setters/UD")},
+	{"destinations-post", QPS("XRC_SEND"), CLAUSE("ibv_post_send/DESCRIPTION/state"),
+	 SAYS("the messages of one posting go to different shared receive queues, each to its own, in "
+	      "order")},
+	{"destinations-wr", ARGS({"wr", 1}),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/QP-Specific-setters/XRC_SEND")},
+	{},
 };

@@ -111,6 +111,31 @@ static void differ(struct kit *k)
 	drop_regions(&all);
 }
 
+SCENARIO(differ) = {
+	{"list", SUITE("differ"), QPS("RC XRC_SEND"),
+	 POSTS("SEND 0+200+57, RDMA_WRITE 64+0+1100 unsignaled, RDMA_READ 33+90+0, SEND_WITH_IMM inline "
+	       "0+40+19, ATOMIC_CMP_AND_SWP, RDMA_WRITE_WITH_IMM inline 30+0+7, SEND inline 11+22+0 "
+	       "unsignaled, RDMA_READ 0+1+1300+0, ATOMIC_FETCH_AND_ADD, RDMA_WRITE, SEND_WITH_IMM "
+	       "1+2+3, ATOMIC_CMP_AND_SWP unsignaled, RDMA_WRITE_WITH_IMM 255+257, SEND 3+0+0+704"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state"), ERRATA("COMPLETION-ORDER"), ASK("posts"),
+	 SAYS("requests that differ in wr_id, length, immediate data, operands, and the regions and "
+	      "keys of each SGE and remote address, with empty SGEs at the begin, in the middle and at "
+	      "the end, are executed as posted")},
+	{"region", ARGS({"wr", 1}), FORMS({""}, {"-ex", {{"ex", 1}}}), CLAUSE("ibv_wr_post/USAGE/multiple")},
+	{"list", QPS("UC"),
+	 POSTS("SEND 0+200+57, RDMA_WRITE 64+0+1100 unsignaled, SEND_WITH_IMM inline 0+40+19, "
+	       "RDMA_WRITE_WITH_IMM inline 30+0+7, SEND inline 11+22+0 unsignaled, RDMA_WRITE, "
+	       "SEND_WITH_IMM 1+2+3, RDMA_WRITE_WITH_IMM 255+257, SEND 3+0+0+704"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state")},
+	{"region", ARGS({"wr", 1}), FORMS({""}, {"-ex", {{"ex", 1}}}), CLAUSE("ibv_wr_post/USAGE/multiple")},
+	{"list", QPS("UD"),
+	 POSTS("SEND 0+200+57, SEND_WITH_IMM inline 0+40+19, SEND inline 11+22+0 unsignaled, "
+	       "SEND_WITH_IMM 1+2+3, SEND 3+0+0+704"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state")},
+	{"region", ARGS({"wr", 1}), FORMS({""}, {"-ex", {{"ex", 1}}}), CLAUSE("ibv_wr_post/USAGE/multiple")},
+	{},
+};
+
 /* ---- Regions: empty, of one and several requests, aborted, failed, complete ---- */
 
 /* One step of `regions`: how many of the cell's requests, and what becomes of them. */
@@ -197,6 +222,16 @@ static void regions(struct kit *k)
 	collect_extra(k->l, k->res);
 }
 
+SCENARIO(regions) = {
+	{"regions", SUITE("differ"), QPS("RC UC UD XRC_SEND"),
+	 POSTS("SEND 40+60, SEND_WITH_IMM 100, SEND inline 70"), CLAUSE("ibv_wr_post/RETURN-VALUE/failure"),
+	 ERRATA("POST-ERRNO"), ASK("posts"),
+	 SAYS("empty, aborted, failed and complete regions of one and several requests, and lists, "
+	      "follow each other: each is executed completely or not at all, and has no effect on the "
+	      "next")},
+	{},
+};
+
 /* ---- Requests of all sizes, at every place of the ring ---- */
 
 /* The data of the turn's request: SGEs and inline buffers of changing number and length, empty ones among them. */
@@ -259,9 +294,23 @@ static void ring(struct kit *k)
 	collect_extra(k->l, k->res);
 }
 
-const struct scenario differ_scenarios[] = {
-	{"differ", differ},
-	{"regions", regions},
-	{"ring", ring},
-	{NULL, NULL},
+SCENARIO(ring) = {
+	{"ring-sizes-post", SUITE("differ"), QPS("RC XRC_SEND"),
+	 POSTS("SEND 64, RDMA_WRITE 64, RDMA_READ 64, SEND_WITH_IMM 64, ATOMIC_CMP_AND_SWP"),
+	 ARGS({"turns", 48}), CLAUSE("ibv_post_send/DESCRIPTION/state"), ASK("posts"),
+	 SAYS("requests of all sizes, more than the queue holds at once, are executed as posted")},
+	{"ring-sizes-wr", ARGS({"turns", 48}, {"wr", 1}), CLAUSE("ibv_wr_post/USAGE/multiple")},
+	{"ring-sizes-post", QPS("UC"), POSTS("SEND 64, RDMA_WRITE 64, SEND_WITH_IMM 64"), ARGS({"turns", 48}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state")},
+	{"ring-sizes-wr", ARGS({"turns", 48}, {"wr", 1}), CLAUSE("ibv_wr_post/USAGE/multiple")},
+	{"ring-sizes-post", QPS("UD"), POSTS("SEND 64, SEND_WITH_IMM 64"), ARGS({"turns", 48}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state")},
+	{"ring-sizes-wr", ARGS({"turns", 48}, {"wr", 1}), CLAUSE("ibv_wr_post/USAGE/multiple")},
+	{"ring-headers-post", QPS("UD RAW_PACKET"), POSTS("SEND 64, TSO 600"), ARGS({"turns", 48}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state")},
+	{"ring-headers-wr", ARGS({"turns", 48}, {"wr", 1}), CLAUSE("ibv_wr_post/USAGE/multiple")},
+	{"ring-sizes-post", QPS("RAW_PACKET"), POSTS("SEND 64"), ARGS({"turns", 48}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state"), ASK("")},
+	{"ring-sizes-wr", ARGS({"turns", 48}, {"wr", 1}), CLAUSE("ibv_wr_post/USAGE/multiple")},
+	{},
 };

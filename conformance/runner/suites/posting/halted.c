@@ -192,7 +192,12 @@ static void threads_halted(struct kit *k)
 	end_free(h.bytes);
 }
 
-const struct scenario halted_scenarios[] = {
-	{"threads_halted", threads_halted},
-	{NULL, NULL},
+SCENARIO(threads_halted) = {
+	{"halted-rq", SUITE("region"), QPS("RC"), CLAUSE("ibv_alloc_td/DESCRIPTION/locking"), LEVEL("SHOULD"),
+	 ERRATA("TD-LOCK"), ASK("RDMA_WRITE"),
+	 SAYS("while one thread posts a receive, of which the list of SGEs cannot be read for a while, "
+	      "another one posts to the same queue, or makes it too small: both receives are used, "
+	      "each once")},
+	{"halted-srq", ARGS({"srq", 1}), FORMS({""}, {"-resize", {{"resize", 1}}}), NEEDS("srq")},
+	{},
 };

@@ -22,15 +22,82 @@ static void bad_send(struct kit *k)
 	as(k, API_POST);
 }
 
+SCENARIO(bad_send) = {
+	{"send-sges-0", SUITE("bad_wr"), QPS("RC UC UD RAW_PACKET XRC_SEND"),
+	 POSTS("SEND 16+ most+1, 3 x SEND 600"), ARGS({"bad", 0}), CLAUSE("ibv_post_send/DESCRIPTION/bad_wr"),
+	 ERRATA("POST-ERRNO"),
+	 SAYS("ibv_post_send fails, bad_wr names work request {bad}, those before it are executed, "
+	      "nothing else is; a following SEND works")},
+	{"send-sges-1", POSTS("SEND 600, SEND 16+ most+1, 2 x SEND 600"), ARGS({"bad", 1})},
+	{"send-sges-2", POSTS("2 x SEND 600, SEND 16+ most+1, SEND 600"), ARGS({"bad", 2})},
+	{"send-sges-3", POSTS("3 x SEND 600, SEND 16+ most+1"), ARGS({"bad", 3})},
+	{"send-inline-0", POSTS("SEND inline 1 most+1, 3 x SEND 600"), ARGS({"bad", 0})},
+	{"send-inline-1", POSTS("SEND 600, SEND inline 1 most+1, 2 x SEND 600"), ARGS({"bad", 1})},
+	{"send-inline-2", POSTS("2 x SEND 600, SEND inline 1 most+1, SEND 600"), ARGS({"bad", 2})},
+	{"send-inline-3", POSTS("3 x SEND 600, SEND inline 1 most+1"), ARGS({"bad", 3})},
+	{"send-operation-0", QPS("RC XRC_SEND"), POSTS("TSO! 600, 3 x SEND 600"), ARGS({"bad", 0}),
+	 ERRATA("")},
+	{"send-operation-0", QPS("UC"), POSTS("RDMA_READ! 600, 3 x SEND 600"), ARGS({"bad", 0})},
+	{"send-operation-0", QPS("UD"), POSTS("RDMA_WRITE! 600, 3 x SEND 600"), ARGS({"bad", 0})},
+	{"send-operation-0", QPS("RAW_PACKET"), POSTS("SEND_WITH_IMM! 600, 3 x SEND 600"), ARGS({"bad", 0})},
+	{"send-operation-1", QPS("RC XRC_SEND"), POSTS("SEND 600, TSO! 600, 2 x SEND 600"), ARGS({"bad", 1})},
+	{"send-operation-1", QPS("UC"), POSTS("SEND 600, RDMA_READ! 600, 2 x SEND 600"), ARGS({"bad", 1})},
+	{"send-operation-1", QPS("UD"), POSTS("SEND 600, RDMA_WRITE! 600, 2 x SEND 600"), ARGS({"bad", 1})},
+	{"send-operation-1", QPS("RAW_PACKET"), POSTS("SEND 600, SEND_WITH_IMM! 600, 2 x SEND 600"),
+	 ARGS({"bad", 1})},
+	{"send-operation-2", QPS("RC XRC_SEND"), POSTS("2 x SEND 600, TSO! 600, SEND 600"), ARGS({"bad", 2})},
+	{"send-operation-2", QPS("UC"), POSTS("2 x SEND 600, RDMA_READ! 600, SEND 600"), ARGS({"bad", 2})},
+	{"send-operation-2", QPS("UD"), POSTS("2 x SEND 600, RDMA_WRITE! 600, SEND 600"), ARGS({"bad", 2})},
+	{"send-operation-2", QPS("RAW_PACKET"), POSTS("2 x SEND 600, SEND_WITH_IMM! 600, SEND 600"),
+	 ARGS({"bad", 2})},
+	{"send-operation-3", QPS("RC XRC_SEND"), POSTS("3 x SEND 600, TSO! 600"), ARGS({"bad", 3})},
+	{"send-operation-3", QPS("UC"), POSTS("3 x SEND 600, RDMA_READ! 600"), ARGS({"bad", 3})},
+	{"send-operation-3", QPS("UD"), POSTS("3 x SEND 600, RDMA_WRITE! 600"), ARGS({"bad", 3})},
+	{"send-operation-3", QPS("RAW_PACKET"), POSTS("3 x SEND 600, SEND_WITH_IMM! 600"), ARGS({"bad", 3})},
+	{},
+};
+
 static void bad_recv(struct kit *k)
 {
 	as(k, API_RECV);
 }
 
+SCENARIO(bad_recv) = {
+	{"recv-sges-0", SUITE("bad_wr"), QPS("RC UC UD RAW_PACKET"),
+	 POSTS("SEND 16+ most+1 unsignaled, 3 x SEND 100+1+599 unsignaled"), ARGS({"bad", 0}),
+	 CLAUSE("ibv_post_recv/DESCRIPTION/bad_wr"), ERRATA("POST-ERRNO"),
+	 SAYS("ibv_post_recv fails, bad_wr names work request {bad}, those before it are executed, "
+	      "nothing else is; a following SEND works")},
+	{"recv-sges-1",
+	 POSTS("SEND 100+1+599 unsignaled, SEND 16+ most+1 unsignaled, 2 x SEND 100+1+599 unsignaled"),
+	 ARGS({"bad", 1})},
+	{"recv-sges-2",
+	 POSTS("2 x SEND 100+1+599 unsignaled, SEND 16+ most+1 unsignaled, SEND 100+1+599 unsignaled"),
+	 ARGS({"bad", 2})},
+	{"recv-sges-3", POSTS("3 x SEND 100+1+599 unsignaled, SEND 16+ most+1 unsignaled"), ARGS({"bad", 3})},
+	{},
+};
+
 static void bad_srq_recv(struct kit *k)
 {
 	as(k, API_SRQ);
 }
+
+SCENARIO(bad_srq_recv) = {
+	{"srq-sges-0", SUITE("bad_wr"), QPS("RC UD XRC_SEND"),
+	 POSTS("SEND 16+ most+1 unsignaled, 3 x SEND 100+1+599 unsignaled"), ARGS({"bad", 0}),
+	 CLAUSE("ibv_post_srq_recv/DESCRIPTION/bad_wr"), ERRATA("POST-ERRNO"), NEEDS("srq"),
+	 SAYS("ibv_post_srq_recv fails, bad_wr names work request {bad}, those before it are executed, "
+	      "nothing else is; a following SEND works")},
+	{"srq-sges-1",
+	 POSTS("SEND 100+1+599 unsignaled, SEND 16+ most+1 unsignaled, 2 x SEND 100+1+599 unsignaled"),
+	 ARGS({"bad", 1})},
+	{"srq-sges-2",
+	 POSTS("2 x SEND 100+1+599 unsignaled, SEND 16+ most+1 unsignaled, SEND 100+1+599 unsignaled"),
+	 ARGS({"bad", 2})},
+	{"srq-sges-3", POSTS("3 x SEND 100+1+599 unsignaled, SEND 16+ most+1 unsignaled"), ARGS({"bad", 3})},
+	{},
+};
 
 /* A flag that verbs.h does not have. */
 static void unknown_flag(struct kit *k)
@@ -59,6 +126,14 @@ static void unknown_flag(struct kit *k)
 	if (KIT_GOOD(k))
 		collect_memory(k->l, 0, k->res);
 }
+
+SCENARIO(unknown_flag) = {
+	{"send-flag", SUITE("bad_wr"), QPS("RC UC UD XRC_SEND"), POSTS("3 x SEND 600"),
+	 FORMS({"-0", {{"bad", 0}}}, {"-1", {{"bad", 1}}}, {"-2", {{"bad", 2}}}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags"), LEVEL("SHOULD"), ERRATA("FLAGS-UNKNOWN POST-ERRNO"),
+	 SAYS("ibv_post_send fails, bad_wr names work request {bad}, those before it are executed")},
+	{},
+};
 
 /* More SGEs than the QP was granted. */
 static bool spoil(struct link *l, struct ibv_send_wr *wr, struct ibv_sge *sge)
@@ -143,6 +218,20 @@ static void bad_in_state(struct kit *k)
 		collect_memory(k->l, 0, k->res);
 }
 
+SCENARIO(bad_in_state) = {
+	{"send-in-sqd", SUITE("bad_wr"), QPS("RC UC UD XRC_SEND"), POSTS("3 x SEND 600"),
+	 ARGS({"state", IBV_QPS_SQD}), FORMS({"-0", {{"bad", 0}}}, {"-2", {{"bad", 2}}}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/bad_wr"), ERRATA("POST-ERRNO FLUSH-ORDER SQ-ERROR-STATE"),
+	 SAYS("in SQD ibv_post_send fails, bad_wr names work request {bad}, those before it wait for "
+	      "RTS and are executed")},
+	{"send-in-err", ARGS({"state", IBV_QPS_ERR}), FORMS({"-0", {{"bad", 0}}}, {"-2", {{"bad", 2}}}),
+	 SAYS("in ERR ibv_post_send fails, bad_wr names work request {bad}, those before it are flushed")},
+	{"send-in-sqe", QPS("UC UD"), ARGS({"state", IBV_QPS_SQE}),
+	 FORMS({"-0", {{"bad", 0}}}, {"-2", {{"bad", 2}}}),
+	 SAYS("in SQE ibv_post_send fails, bad_wr names work request {bad}, those before it are flushed")},
+	{},
+};
+
 #define LONG 600 /* longer than a queue of the requested small size */
 
 /* A list that is longer than the queue: as many are taken as fit, the next is named, and all that were taken are executed. */
@@ -179,12 +268,11 @@ static void list_full(struct kit *k)
 	}
 }
 
-const struct scenario list_scenarios[] = {
-	{"bad_send", bad_send},
-	{"unknown_flag", unknown_flag},
-	{"bad_in_state", bad_in_state},
-	{"list_full", list_full},
-	{"bad_recv", bad_recv},
-	{"bad_srq_recv", bad_srq_recv},
-	{NULL, NULL},
+SCENARIO(list_full) = {
+	{"send-full", SUITE("bad_wr"), QPS("RC UC XRC_SEND"), POSTS("RDMA_WRITE 64"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/bad_wr"), ERRATA("QUEUE-FULL POST-ERRNO"),
+	 SAYS("of a list that is longer than the queue as many as granted are taken, bad_wr names the "
+	      "first that was not; those that were taken are executed, and there is room again")},
+	{"send-full", QPS("UD"), POSTS("SEND 64")},
+	{},
 };

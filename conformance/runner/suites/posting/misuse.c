@@ -67,25 +67,46 @@ static void misuse_data(struct kit *k)
 	region_with(k, data_again);
 }
 
+SCENARIO(misuse_data) = {
+	{"second-data-setter", SUITE("misuse"), QPS("RC UC UD"), POSTS("SEND 64"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/DATA-transfer-setters"), LEVEL("SHOULD"), ERRATA("MISUSE"),
+	 NEEDS("misuse"), SAYS("ibv_wr_complete fails, nothing is executed, and the QP works afterwards")},
+	{},
+};
+
 static void misuse_address(struct kit *k)
 {
 	region_with(k, address);
 }
+
+SCENARIO(misuse_address) = {
+	{"ud_addr", SUITE("misuse"), QPS("RC UC"), POSTS("SEND 64"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/QP-Specific-setters"), LEVEL("SHOULD"), ERRATA("MISUSE"),
+	 NEEDS("misuse"), SAYS("ibv_wr_complete fails, nothing is executed, and the QP works afterwards")},
+	{"second-ud_addr", QPS("UD")},
+	{},
+};
 
 static void misuse_srqn(struct kit *k)
 {
 	region_with(k, srq_number);
 }
 
+SCENARIO(misuse_srqn) = {
+	{"xrc_srqn", SUITE("misuse"), QPS("RC UC UD"), POSTS("SEND 64"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/QP-Specific-setters"), LEVEL("SHOULD"), ERRATA("MISUSE"),
+	 NEEDS("misuse"), SAYS("ibv_wr_complete fails, nothing is executed, and the QP works afterwards")},
+	{},
+};
+
 static void misuse_builder(struct kit *k)
 {
 	region_with(k, builder);
 }
 
-const struct scenario misuse_scenarios[] = {
-	{"misuse_data", misuse_data},
-	{"misuse_address", misuse_address},
-	{"misuse_srqn", misuse_srqn},
-	{"misuse_builder", misuse_builder},
-	{NULL, NULL},
+SCENARIO(misuse_builder) = {
+	{"unasked-builder", SUITE("misuse"), QPS("RC UC"), POSTS("SEND 64"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/DATA-transfer-setters"), LEVEL("SHOULD"), ERRATA("MISUSE"),
+	 NEEDS("misuse"), SAYS("ibv_wr_complete fails, nothing is executed, and the QP works afterwards")},
+	{},
 };

@@ -44,6 +44,25 @@ static void psn_wrap(struct kit *k)
 		kit_alive(k, k->l);
 }
 
+SCENARIO(psn_wrap) = {
+	{"wrap-{short}", SUITE("psn"), QPS("RC UC XRC_SEND"), POSTS("4 x {op} 2500"),
+	 OPS("SEND RDMA_WRITE RDMA_WRITE_WITH_IMM RDMA_READ"), ARGS({"psn", 0xfffffe}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/sq_psn"), ERRATA("PSN-WRAP"),
+	 SAYS("requests of several packets that begin one before the last PSN are executed, and later "
+	      "ones, too")},
+	{"wrap-atomic_fetch_add", QPS("RC XRC_SEND"), POSTS("4 x ATOMIC_FETCH_AND_ADD"),
+	 ARGS({"psn", 0xfffffe})},
+	{"wrap-mixed",
+	 POSTS("RDMA_READ 2500, RDMA_WRITE 2500, ATOMIC_FETCH_AND_ADD, SEND 2500, ATOMIC_CMP_AND_SWP, "
+	       "RDMA_WRITE_WITH_IMM 2500, SEND_WITH_IMM 2500, RDMA_READ 2500, RDMA_WRITE 2500"),
+	 ARGS({"psn", 0xfffffe})},
+	{"wrap-mixed", QPS("UC"),
+	 POSTS("RDMA_WRITE 2500, SEND 2500, RDMA_WRITE_WITH_IMM 2500, SEND_WITH_IMM 2500, RDMA_WRITE "
+	       "2500, SEND 2500, RDMA_WRITE_WITH_IMM 2500, SEND_WITH_IMM 2500, RDMA_WRITE 2500"),
+	 ARGS({"psn", 0xfffffe})},
+	{},
+};
+
 /* Changes the payload of each request, and the memory that it would read. */
 static void change_sources(struct kit *k, const struct plan *plans)
 {
@@ -106,6 +125,18 @@ static void psn_repeated(struct kit *k)
 		collect_memory(k->l, first_use, k->res);
 }
 
+SCENARIO(psn_repeated) = {
+	{"repeated-{short}", SUITE("psn"), QPS("RC XRC_SEND"), POSTS("2 x {op} 600"),
+	 OPS("SEND RDMA_WRITE RDMA_WRITE_WITH_IMM RDMA_READ"),
+	 FORMS({"", {{"psn", 0x123456}}}, {"-wrap", {{"psn", 0xffffff}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/rq_psn"), ERRATA("PSN-REPEATED XRC_SEND/XRC-ATTRIBUTES"),
+	 SAYS("requests with the PSNs of others that were executed complete, and nothing is executed; "
+	      "READs and atomics bring what they brought before")},
+	{"repeated-atomic_fetch_add", POSTS("2 x ATOMIC_FETCH_AND_ADD"),
+	 FORMS({"", {{"psn", 0x123456}}}, {"-wrap", {{"psn", 0xffffff}}})},
+	{},
+};
+
 /* Repeated on a wire with faults: each request is executed once and in order, and completes in order. */
 static void lossy(struct kit *k)
 {
@@ -121,9 +152,61 @@ static void lossy(struct kit *k)
 		;
 }
 
-const struct scenario psn_scenarios[] = {
-	{"psn_wrap", psn_wrap},
-	{"psn_repeated", psn_repeated},
-	{"lossy", lossy},
-	{NULL, NULL},
+SCENARIO(lossy) = {
+	{"loss", SUITE("lossy"), QPS("RC XRC_SEND"),
+	 POSTS("RDMA_READ 600, RDMA_WRITE 600, ATOMIC_FETCH_AND_ADD, SEND 600, ATOMIC_CMP_AND_SWP, "
+	       "RDMA_WRITE_WITH_IMM 600, SEND_WITH_IMM 600, RDMA_READ 600, RDMA_WRITE 600"),
+	 ARGS({"rounds", 30}), CLAUSE("ibv_modify_qp/DESCRIPTION/retry_cnt"),
+	 ERRATA("RELIABLE COMPLETION-ORDER XRC_SEND/XRC-ATTRIBUTES"), WIRE("loss=0.05"),
+	 SAYS("on a wire with loss=0.05 each request is executed once, all complete in order")},
+	{"loss-stream",
+	 POSTS("SEND 600, RDMA_WRITE 600, RDMA_WRITE_WITH_IMM 600, SEND 600, RDMA_WRITE 600, "
+	       "RDMA_WRITE_WITH_IMM 600, SEND 600, RDMA_WRITE 600, RDMA_WRITE_WITH_IMM 600"),
+	 ARGS({"rounds", 30})},
+	{"doubled",
+	 POSTS("RDMA_READ 600, RDMA_WRITE 600, ATOMIC_FETCH_AND_ADD, SEND 600, ATOMIC_CMP_AND_SWP, "
+	       "RDMA_WRITE_WITH_IMM 600, SEND_WITH_IMM 600, RDMA_READ 600, RDMA_WRITE 600"),
+	 ARGS({"rounds", 30}), WIRE("dup=1"),
+	 SAYS("on a wire with dup=1 each request is executed once, all complete in order")},
+	{"doubled-stream",
+	 POSTS("SEND 600, RDMA_WRITE 600, RDMA_WRITE_WITH_IMM 600, SEND 600, RDMA_WRITE 600, "
+	       "RDMA_WRITE_WITH_IMM 600, SEND 600, RDMA_WRITE 600, RDMA_WRITE_WITH_IMM 600"),
+	 ARGS({"rounds", 30})},
+	{"reordered",
+	 POSTS("RDMA_READ 600, RDMA_WRITE 600, ATOMIC_FETCH_AND_ADD, SEND 600, ATOMIC_CMP_AND_SWP, "
+	       "RDMA_WRITE_WITH_IMM 600, SEND_WITH_IMM 600, RDMA_READ 600, RDMA_WRITE 600"),
+	 ARGS({"rounds", 30}), WIRE("reorder=0.2"),
+	 SAYS("on a wire with reorder=0.2 each request is executed once, all complete in order")},
+	{"reordered-stream",
+	 POSTS("SEND 600, RDMA_WRITE 600, RDMA_WRITE_WITH_IMM 600, SEND 600, RDMA_WRITE 600, "
+	       "RDMA_WRITE_WITH_IMM 600, SEND 600, RDMA_WRITE 600, RDMA_WRITE_WITH_IMM 600"),
+	 ARGS({"rounds", 30})},
+	{"all",
+	 POSTS("RDMA_READ 600, RDMA_WRITE 600, ATOMIC_FETCH_AND_ADD, SEND 600, ATOMIC_CMP_AND_SWP, "
+	       "RDMA_WRITE_WITH_IMM 600, SEND_WITH_IMM 600, RDMA_READ 600, RDMA_WRITE 600"),
+	 ARGS({"rounds", 30}), WIRE("loss=0.03,dup=0.3,reorder=0.1"),
+	 SAYS("on a wire with loss=0.03,dup=0.3,reorder=0.1 each request is executed once, all "
+	      "complete in order")},
+	{"all-stream",
+	 POSTS("SEND 600, RDMA_WRITE 600, RDMA_WRITE_WITH_IMM 600, SEND 600, RDMA_WRITE 600, "
+	       "RDMA_WRITE_WITH_IMM 600, SEND 600, RDMA_WRITE 600, RDMA_WRITE_WITH_IMM 600"),
+	 ARGS({"rounds", 30})},
+	{"loss-long", QPS("RC"),
+	 POSTS("RDMA_READ 2500+, RDMA_WRITE 3000+ unsignaled, ATOMIC_FETCH_AND_ADD 8+, SEND 600+ of 0 "
+	       "fence, SEND_WITH_IMM 2500+, RDMA_READ 3100+ unsignaled, ATOMIC_CMP_AND_SWP 8+, "
+	       "RDMA_WRITE_WITH_IMM 1500+ unsignaled, RDMA_WRITE 600+ of 5 fence, RDMA_READ 1+, SEND "
+	       "600+ of 6 fence, SEND 1025+"),
+	 ARGS({"rounds", 15}, {"psn", 0xffff9b}), ERRATA("RELIABLE COMPLETION-ORDER"), WIRE("loss=0.05"),
+	 SAYS("on a wire with loss=0.05 messages of several packets and fenced requests are executed "
+	      "once, in order")},
+	{"doubled-long", ARGS({"rounds", 15}, {"psn", 0xffff9b}), WIRE("dup=1"),
+	 SAYS("on a wire with dup=1 messages of several packets and fenced requests are executed once, "
+	      "in order")},
+	{"reordered-long", ARGS({"rounds", 15}, {"psn", 0xffff9b}), WIRE("reorder=0.2"),
+	 SAYS("on a wire with reorder=0.2 messages of several packets and fenced requests are executed "
+	      "once, in order")},
+	{"all-long", ARGS({"rounds", 15}, {"psn", 0xffff9b}), WIRE("loss=0.03,dup=0.3,reorder=0.1"),
+	 SAYS("on a wire with loss=0.03,dup=0.3,reorder=0.1 messages of several packets and fenced "
+	      "requests are executed once, in order")},
+	{},
 };

@@ -115,6 +115,13 @@ static void threads_one_qp(struct kit *k)
 		judge_regions(k, k->l, THREADS * REGIONS * num, num);
 }
 
+SCENARIO(threads_one_qp) = {
+	{"threads-one-qp", SUITE("region"), QPS("RC XRC_SEND UC"), POSTS("3 x RDMA_WRITE 600"),
+	 CLAUSE("ibv_wr_post/CONCURRENCY/lock"), ASK("posts"),
+	 SAYS("the requests of a region complete together, each thread's in order")},
+	{},
+};
+
 static void threads_two_qps(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR], other_plans[CELL_MAX_WR];
@@ -134,6 +141,13 @@ static void threads_two_qps(struct kit *k)
 	}
 	link_destroy(&other);
 }
+
+SCENARIO(threads_two_qps) = {
+	{"threads-two-qps", SUITE("region"), QPS("RC XRC_SEND UC"), POSTS("3 x RDMA_WRITE 600"),
+	 CLAUSE("ibv_wr_post/CONCURRENCY/lock"), ASK("posts"),
+	 SAYS("both threads' regions are executed, each on its own QP")},
+	{},
+};
 
 /* A thread that starts a region and aborts it. */
 struct visitor {
@@ -268,11 +282,25 @@ static void region_excludes_bind(struct kit *k)
 		KIT_FAULT(k, "ibv_dereg_mr failed after the window was freed");
 }
 
+SCENARIO(region_excludes_bind) = {
+	{"excludes-bind_mw", SUITE("region"), QPS("RC"), CLAUSE("ibv_wr_post/CONCURRENCY/lock"),
+	 NEEDS("memory_windows/1"), ASK("RDMA_WRITE"),
+	 SAYS("the other thread gets in only when the region is left")},
+	{},
+};
+
 static void region_excludes(struct kit *k)
 {
 	if (kit_link(k, API_WR, NULL))
 		second_visitor(k, kit_arg(k, "list", 0), true);
 }
+
+SCENARIO(region_excludes) = {
+	{"excludes", SUITE("region"), QPS("RC"), POSTS("SEND 600"),
+	 FORMS({"-region"}, {"-post_send", {{"list", 1}}}), CLAUSE("ibv_wr_post/CONCURRENCY/lock"),
+	 ASK("RDMA_WRITE"), SAYS("the other thread gets in only when the region is left")},
+	{},
+};
 
 /* A region belongs to one QP: a thread on another QP does not wait. */
 static void region_of_one_qp(struct kit *k)
@@ -296,6 +324,12 @@ static void region_of_one_qp(struct kit *k)
 	}
 	link_destroy(&other);
 }
+
+SCENARIO(region_of_one_qp) = {
+	{"of-one-qp", SUITE("region"), QPS("RC"), POSTS("SEND 600"), CLAUSE("ibv_wr_post/CONCURRENCY/lock"),
+	 ASK("RDMA_WRITE"), SAYS("a thread on another QP does not wait")},
+	{},
+};
 
 static void thread_domain(struct kit *k)
 {
@@ -325,12 +359,9 @@ static void thread_domain(struct kit *k)
 		KIT_FAULT(k, "the thread domain cannot be deallocated after its parent domain");
 }
 
-const struct scenario region_scenarios[] = {
-	{"threads_one_qp", threads_one_qp},
-	{"threads_two_qps", threads_two_qps},
-	{"region_excludes", region_excludes},
-	{"region_excludes_bind", region_excludes_bind},
-	{"region_of_one_qp", region_of_one_qp},
-	{"thread_domain", thread_domain},
-	{NULL, NULL},
+SCENARIO(thread_domain) = {
+	{"thread-domain", SUITE("region"), QPS("RC"), POSTS("SEND 600"), CLAUSE("ibv_wr_post/CONCURRENCY/td"),
+	 ALSO("ibv_alloc_td/DESCRIPTION/locking"), LEVEL("SHOULD"), ERRATA("TD-LOCK"), ASK("RDMA_WRITE"),
+	 SAYS("a second entry does not wait: the QP has a thread domain")},
+	{},
 };

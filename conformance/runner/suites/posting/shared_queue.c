@@ -11,10 +11,10 @@
 #include "judge/watchdog.h"
 #include "suites/objects/own.h"
 
-#define THREADS 2
-#define POSTS   1000 /* of each thread */
-#define TOTAL   (THREADS * POSTS)
-#define LOT     10 /* messages that are sent at a time */
+#define THREADS   2
+#define NUM_POSTS 1000 /* of each thread */
+#define TOTAL     (THREADS * NUM_POSTS)
+#define LOT       10 /* messages that are sent at a time */
 
 struct queue {
 	struct kit *k;
@@ -45,8 +45,8 @@ static void *post_receives(void *arg)
 	struct queue *q = h->q;
 
 	gate(q);
-	for (unsigned int i = 0; i < POSTS && !h->rc; i++) {
-		struct ibv_recv_wr wr = {.wr_id = h->id * POSTS + i}, *bad;
+	for (unsigned int i = 0; i < NUM_POSTS && !h->rc; i++) {
+		struct ibv_recv_wr wr = {.wr_id = h->id * NUM_POSTS + i}, *bad;
 
 		h->rc = q->srq ? ibv_post_srq_recv(q->srq, &wr, &bad) : ibv_post_recv(q->o.qp, &wr, &bad);
 	}
@@ -180,8 +180,8 @@ static void judge(struct kit *k, struct queue *q)
 
 	for (unsigned int i = 0; i < TOTAL; i++) {
 		times = atomic_load(&q->times[i]);
-		KIT_CHECK(k, times == 1, "receive %u of thread %u completed %u times", i % POSTS, i / POSTS,
-			  times);
+		KIT_CHECK(k, times == 1, "receive %u of thread %u completed %u times", i % NUM_POSTS,
+			  i / NUM_POSTS, times);
 	}
 }
 
@@ -191,7 +191,7 @@ static void threads_one_queue(struct kit *k)
 
 	q = (struct queue){0};
 	log_call(&k->res->log, "/* %d threads, each %d times: ibv_post%s_recv(); then all poll the CQ */",
-		 THREADS, POSTS, kit_arg(k, "srq", 0) ? "_srq" : "");
+		 THREADS, NUM_POSTS, kit_arg(k, "srq", 0) ? "_srq" : "");
 	if (begin(k, &q)) {
 		together(k, &q, post_receives, NULL);
 		if (KIT_GOOD(k))
@@ -204,7 +204,11 @@ static void threads_one_queue(struct kit *k)
 		ibv_destroy_srq(q.srq);
 }
 
-const struct scenario shared_queue_scenarios[] = {
-	{"threads_one_queue", threads_one_queue},
-	{NULL, NULL},
+SCENARIO(threads_one_queue) = {
+	{"threads-one-rq", SUITE("region"), QPS("RC"), CLAUSE("ibv_alloc_td/DESCRIPTION/locking"),
+	 LEVEL("SHOULD"), ERRATA("TD-LOCK"), ASK("RDMA_WRITE"),
+	 SAYS("receives that several threads post to one queue are all there, and each completion is "
+	      "polled by one of them")},
+	{"threads-one-srq", ARGS({"srq", 1}), NEEDS("srq")},
+	{},
 };

@@ -88,6 +88,13 @@ static void writev_early(struct kit *k)
 	finish(k, &l, &cm);
 }
 
+SCENARIO(writev_early) = {
+	{"not-connected", SUITE("writev"), QPS("RC"), CLAUSE("rdma_post_writev/NOTES/connected"),
+	 ERRATA("POST-IN-RESET"), NEEDS("rdma_cm"),
+	 SAYS("-1 and errno before the connection, and a write afterwards is executed")},
+	{},
+};
+
 static void has_write(struct kit *k, const char *side, struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
@@ -116,6 +123,14 @@ static void writev_no_resources(struct kit *k)
 	}
 	finish(k, &l, &cm);
 }
+
+SCENARIO(writev_no_resources) = {
+	{"no-resources", SUITE("writev"), QPS("RC"), CLAUSE("rdma_post_writev/NOTES/connected"),
+	 NEEDS("rdma_cm"),
+	 SAYS("over a connection whose sides have neither responder_resources nor initiator_depth both "
+	      "QPs have the right to write, and a write is executed")},
+	{},
+};
 
 /* A region of one end is deregistered before the write: it touches nothing and completes in error. */
 static void write_void(struct kit *k, struct link *l, struct rdma_cm_id *id)
@@ -155,9 +170,12 @@ static void writev_void(struct kit *k)
 	finish(k, &l, &cm);
 }
 
-const struct scenario writev_scenarios[] = {
-	{"writev_early", writev_early},
-	{"writev_void", writev_void},
-	{"writev_no_resources", writev_no_resources},
-	{NULL, NULL},
+SCENARIO(writev_void) = {
+	{"local-deregistered", SUITE("writev"), QPS("RC"), CLAUSE("rdma_post_writev/NOTES/registered"),
+	 ERRATA("KEY-LIFETIME FAILURE-STATUS"), STATUS("LOC_PROT_ERR"), NEEDS("rdma_cm"),
+	 SAYS("the write completes with IBV_WC_LOC_PROT_ERR, and no byte of the responder has changed")},
+	{"remote-deregistered", ARGS({"remote", 1}), CLAUSE("rdma_post_writev/NOTES/remote"),
+	 STATUS("REM_ACCESS_ERR"),
+	 SAYS("the write completes with IBV_WC_REM_ACCESS_ERR, and no byte of the responder has changed")},
+	{},
 };

@@ -9,7 +9,7 @@
 #define LONG_BYTES  32768
 #define FILLERS     800
 #define TURNS       2
-#define QPS         3
+#define NUM_QPS     3
 
 /* Keeps the device busy. */
 static bool post_long(struct kit *k, struct link *l)
@@ -69,11 +69,11 @@ static void turn(struct kit *k, struct bench *b, struct link *l, struct ibv_cq *
 		return;
 	for (unsigned int i = 0; i < FILLERS; i++)
 		ibv_req_notify_cq(filler, 0);
-	for (unsigned int i = 0; i < QPS; i++)
+	for (unsigned int i = 0; i < NUM_QPS; i++)
 		if (!bench_arm(&b[i], 0) || !post_short(k, &l[i]))
 			return;
 	ibv_query_qp(l[0].qp, &attr, IBV_QP_STATE, &init);
-	for (unsigned int i = 0; i < QPS; i++)
+	for (unsigned int i = 0; i < NUM_QPS; i++)
 		if (!completed(k, &b[i], &l[i]) || !bench_event(&b[i]))
 			return;
 	for (unsigned int i = 0; i < LONG_WRITES; i++)
@@ -83,20 +83,20 @@ static void turn(struct kit *k, struct bench *b, struct link *l, struct ibv_cq *
 
 static void many_doorbells(struct kit *k)
 {
-	static struct link l[QPS];
+	static struct link l[NUM_QPS];
 	const struct link_opts busy = {.sq_depth = LONG_WRITES, .mtu = IBV_MTU_256};
 	struct ibv_comp_channel *none = ibv_create_comp_channel(k->r->dut.requester.ctx);
 	struct ibv_cq *filler = none ? ibv_create_cq(k->r->dut.requester.ctx, 1, NULL, none, 0) : NULL;
-	struct bench b[QPS] = {0};
+	struct bench b[NUM_QPS] = {0};
 	bool good = filler && kit_link(k, API_POST, &busy);
 
 	memset(l, 0, sizeof(l));
-	for (unsigned int i = 0; i < QPS && good; i++)
+	for (unsigned int i = 0; i < NUM_QPS && good; i++)
 		good = bench_open(&b[i], k, 8) &&
 		       bench_link(&b[i], &l[i], &(struct link_opts){.sq_depth = 8});
 	for (int i = 0; i < TURNS && good && KIT_GOOD(k); i++)
 		turn(k, b, l, filler);
-	for (unsigned int i = 0; i < QPS; i++) {
+	for (unsigned int i = 0; i < NUM_QPS; i++) {
 		link_destroy(&l[i]);
 		bench_close(&b[i]);
 	}
@@ -107,7 +107,9 @@ static void many_doorbells(struct kit *k)
 		ibv_destroy_comp_channel(none);
 }
 
-const struct scenario doorbell_scenarios[] = {
-	{"many_doorbells", many_doorbells},
-	{NULL, NULL},
+SCENARIO(many_doorbells) = {
+	{"doorbells", SUITE("cq"), QPS("RC"), CLAUSE("ibv_req_notify_cq/DESCRIPTION/any"), NARROW,
+	 SAYS("requests of three QPs and requests of notification that follow hundreds of others at "
+	      "once are carried out")},
+	{},
 };

@@ -202,7 +202,22 @@ static void longest_requests(struct kit *k)
 		longest(k, 0, sges[i / 4], headers[i % 4], false);
 }
 
-const struct scenario longest_scenarios[] = {
-	{"longest_requests", longest_requests},
-	{NULL, NULL},
+SCENARIO(longest_requests) = {
+	{"longest-inline", SUITE("full"), QPS("RC UD XRC_SEND"), ARGS({"kind", 0}),
+	 CLAUSE("ibv_create_qp/DESCRIPTION/max_send_wr"), ALSO("ibv_create_qp/DESCRIPTION/granted"),
+	 SAYS("a list of as many requests as were granted, each with all inline data, of five sizes "
+	      "from 12 to 108 bytes, is taken, and each is executed with its own bytes")},
+	{"longest-sges", ARGS({"kind", 1}),
+	 SAYS("a list of as many requests as were granted, each with all SGEs, from 1 to 7, is taken, "
+	      "and each is executed with its own bytes")},
+	{"longest-unasked", ARGS({"kind", 2}),
+	 SAYS("a list of as many requests as were granted, each with all inline data that was granted "
+	      "and not asked for, with 1 to 7 SGEs, is taken, and each is executed with its own bytes")},
+	{"longest-atomics", QPS("RC XRC_SEND"), ARGS({"kind", 3}),
+	 SAYS("a list of as many requests as were granted, each an atomic, is taken, and each is "
+	      "executed with its own bytes")},
+	{"longest-tso", QPS("UD"), ARGS({"kind", 4}), NEEDS("operations/{qp}/TSO"), ASK("TSO"),
+	 SAYS("a list of as many segmentation requests as were granted, with headers from 1 to 66 "
+	      "bytes and 1 to 7 SGEs, is taken, and they complete in order")},
+	{},
 };

@@ -190,6 +190,14 @@ static void most_sges(struct kit *k)
 	close_lists(&t);
 }
 
+SCENARIO(most_sges) = {
+	{"most-sges", SUITE("create"), QPS("RC UD"), CLAUSE("ibv_create_qp/DESCRIPTION/granted"),
+	 ALSO("ibv_query_device/NOTES/limits"),
+	 SAYS("as many SGEs as the device has, of a receive, a send and a READ, each hold their bytes")},
+	{"most-sges-srq", ARGS({"srq", 1}), CLAUSE("ibv_create_srq/DESCRIPTION/granted"), NEEDS("srq")},
+	{},
+};
+
 /* The READ is refused, or completes in error. */
 static void no_read(struct lists *t, struct ibv_send_wr *wr)
 {
@@ -230,6 +238,14 @@ static void read_sges_over(struct kit *k)
 	}
 	close_lists(&t);
 }
+
+SCENARIO(read_sges_over) = {
+	{"read-sges-over", SUITE("create"), QPS("RC"), CLAUSE("ibv_query_device/NOTES/limits"),
+	 ALSO("ibv_create_qp/DESCRIPTION/granted"), LEVEL("SHOULD"),
+	 SAYS("a READ of max_sge_rd SGEs and one more is refused, or completes in error, and no byte "
+	      "is read")},
+	{},
+};
 
 #define FULL 60 /* requests in a full queue: the CQ holds their completions */
 #define WORD 4  /* bytes of an SGE */
@@ -330,9 +346,10 @@ static void full_of_longest(struct kit *k)
 	}
 }
 
-const struct scenario most_sge_scenarios[] = {
-	{"most_sges", most_sges},
-	{"read_sges_over", read_sges_over},
-	{"full_of_longest", full_of_longest},
-	{NULL, NULL},
+SCENARIO(full_of_longest) = {
+	{"longest", SUITE("full"), QPS("RC UD"), CLAUSE("ibv_create_qp/DESCRIPTION/max_send_wr"),
+	 ERRATA("QUEUE-FULL"),
+	 SAYS("a list of requests with as many SGEs as the QP has, longer than the queue: all that are "
+	      "taken, at least as many as were granted, are executed with their own bytes")},
+	{},
 };

@@ -54,6 +54,19 @@ static void sq_full(struct kit *k)
 	KIT_CHECK(k, more == taken, "after polling all, %u requests were taken, before it %u", more, taken);
 }
 
+SCENARIO(sq_full) = {
+	{"send-queue", SUITE("full"), QPS("RC UC XRC_SEND"), POSTS("RDMA_WRITE 64"),
+	 CLAUSE("ibv_create_qp/DESCRIPTION/max_send_wr"), ERRATA("QUEUE-FULL"),
+	 SAYS("as many requests as were granted are taken while none was polled, a later one is "
+	      "refused and named by bad_wr; all that were taken are executed, and then there is room "
+	      "for as many again")},
+	{"send-queue", QPS("UD RAW_PACKET"), POSTS("SEND 64")},
+	{"deep", QPS("RC"), POSTS("RDMA_WRITE 40+"), ARGS({"depth", 300}),
+	 ERRATA("QUEUE-FULL POST-ERRNO QP-RECYCLE"),
+	 SAYS("hundreds of requests in a send queue are carried out, signaled or not")},
+	{},
+};
+
 /* Posts `num` requests like the first of the cell, the last one signaled if so. 0 or an errno. */
 static int post_quiet(struct kit *k, const struct plan *plan, unsigned int num, bool signaled)
 {
@@ -102,6 +115,18 @@ static void sq_unsignaled(struct kit *k)
 	KIT_CHECK(k, !rc, "after RESET a request was refused with %s, %u are granted", errno_name(rc),
 		  granted);
 }
+
+SCENARIO(sq_unsignaled) = {
+	{"unsignaled", SUITE("full"), QPS("RC UC XRC_SEND"), POSTS("RDMA_WRITE 40+ unsignaled"),
+	 CLAUSE("ibv_create_qp/DESCRIPTION/max_send_wr"), ERRATA("QUEUE-FULL POST-ERRNO QP-RECYCLE"),
+	 SAYS("a queue full of unsignaled requests with a signaled one at its end is carried out, and "
+	      "has room for as many again; without a signaled one the next request is refused, and "
+	      "RESET makes room")},
+	{"unsignaled", QPS("UD"), POSTS("SEND 40+ unsignaled")},
+	{"deep-unsignaled", QPS("RC"), POSTS("RDMA_WRITE 40+ unsignaled"), ARGS({"depth", 300}),
+	 SAYS("hundreds of requests in a send queue are carried out, signaled or not")},
+	{},
+};
 
 #define LAP   8   /* requests of a list, which one doorbell announces */
 #define LAPS  930 /* x 8 requests of 30 SGEs: more than 65536 basic blocks of 64 bytes */
@@ -160,6 +185,14 @@ static void sq_lapped(struct kit *k)
 	}
 	kit_expect_none(k, l, l->cq);
 }
+
+SCENARIO(sq_lapped) = {
+	{"lapped", SUITE("ring"), QPS("RC"), POSTS("RDMA_WRITE 64+"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state"),
+	 SAYS("lists of requests with 30 SGEs each are carried out until more than 65,536 blocks of 64 "
+	      "bytes were used")},
+	{},
+};
 
 #define QUEUES 4
 
@@ -225,6 +258,30 @@ static void interleaved(struct kit *k)
 	}
 }
 
+SCENARIO(interleaved) = {
+	{"several-qps", SUITE("ring"), QPS("RC"),
+	 POSTS("RDMA_WRITE inline 100, SEND 900, SEND_WITH_IMM inline 12, RDMA_READ 17+1+90, RDMA_WRITE "
+	       "inline 1+40+60, SEND inline 100, SEND_WITH_IMM 900, RDMA_READ 150+, RDMA_WRITE 17+1+90, "
+	       "SEND inline 1+40+60"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state"), NARROW,
+	 SAYS("requests that are posted in turn to four QPs of one context are executed, each on its "
+	      "own QP")},
+	{"several-qps", QPS("UD"),
+	 POSTS("SEND inline 100, SEND_WITH_IMM 900, SEND inline 12, SEND_WITH_IMM 17+1+90, SEND inline "
+	       "1+40+60, SEND_WITH_IMM inline 100, SEND 900, SEND_WITH_IMM inline 12, SEND 17+1+90, "
+	       "SEND_WITH_IMM inline 1+40+60"),
+	 NARROW},
+	{"several-qps", QPS("UC"),
+	 POSTS("RDMA_WRITE inline 100, SEND 900, SEND_WITH_IMM inline 12, RDMA_WRITE 17+1+90, SEND "
+	       "inline 1+40+60, SEND_WITH_IMM inline 100, RDMA_WRITE 900, SEND inline 12, SEND_WITH_IMM "
+	       "17+1+90, RDMA_WRITE inline 1+40+60")},
+	{"several-qps", QPS("XRC_SEND"),
+	 POSTS("RDMA_WRITE inline 100, SEND 900, SEND_WITH_IMM inline 12, RDMA_READ 17+1+90, RDMA_WRITE "
+	       "inline 1+40+60, SEND inline 100, SEND_WITH_IMM 900, RDMA_READ 150+, RDMA_WRITE 17+1+90, "
+	       "SEND inline 1+40+60")},
+	{},
+};
+
 /*
  * The longest datagram of the port arrives. Of one that is a byte longer nothing does, and whether its completion tells so
  * is left open (IBTA C10-93.1.1).
@@ -263,6 +320,14 @@ static void datagram_too_long(struct kit *k)
 		  "a datagram that is too long completed with %s", value_name(status_names, wc.status));
 	kit_expect_none(k, l, l->peer_cq);
 }
+
+SCENARIO(datagram_too_long) = {
+	{"longest", SUITE("mtu"), QPS("UD"), POSTS("SEND 64+"), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 LEVEL("SHOULD"), ERRATA("FAILURE-STATUS SQ-ERROR-STATE"), STATUS("LOC_LEN_ERR"),
+	 SAYS("a datagram of the port's MTU arrives; nothing of one that is a byte longer does, which "
+	      "completes with success or IBV_WC_LOC_LEN_ERR")},
+	{},
+};
 
 /* A region of `num` RDMA WRITEs like the first of the cell. */
 static int write_region(struct kit *k, const struct plan *plan, unsigned int num)
@@ -335,6 +400,15 @@ static void region_full(struct kit *k)
 		whole_regions(k, &plans[0]);
 }
 
+SCENARIO(region_full) = {
+	{"region", SUITE("full"), QPS("RC XRC_SEND UC"), POSTS("RDMA_WRITE 64"),
+	 CLAUSE("ibv_wr_post/RETURN-VALUE/failure"), ERRATA("QUEUE-FULL"), ASK("posts"),
+	 SAYS("a critical region that does not fit is refused as a whole, and the next one works; one "
+	      "of as many requests as were granted is taken, and another one when all of these have "
+	      "completed")},
+	{},
+};
+
 /* The same for receives: as many as granted are accepted, and *bad_recv_wr names the refused one. */
 /* Message `i` ends receive `i`: none has overwritten another. */
 static void end_receive(struct kit *k, unsigned int i)
@@ -389,6 +463,14 @@ static void recv_full(struct kit *k)
 		end_receive(k, i);
 }
 
+SCENARIO(recv_full) = {
+	{"receive-queue", SUITE("full"), QPS("RC UC UD"), CLAUSE("ibv_create_qp/DESCRIPTION/max_recv_wr"),
+	 ERRATA("QUEUE-FULL"),
+	 SAYS("as many receives as were granted are taken, a later one is refused and named by bad_wr")},
+	{"shared-receive-queue", QPS("RC UD"), ARGS({"srq", 1}), NEEDS("srq")},
+	{},
+};
+
 /* A send is refused before RTS, and is not executed when the QP gets there. */
 static void send_early(struct kit *k)
 {
@@ -411,6 +493,17 @@ static void send_early(struct kit *k)
 	collect_extra(k->l, k->res);
 }
 
+SCENARIO(send_early) = {
+	{"reset-post", SUITE("state"), QPS("RC UC UD XRC_SEND"), POSTS("SEND 600"), ARGS({"short_of", 3}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state"), ERRATA("POST-IN-RESET"),
+	 SAYS("a send in RESET is refused, and is not executed once the QP is in RTS")},
+	{"init-post", ARGS({"short_of", 2}),
+	 SAYS("a send in INIT is refused, and is not executed once the QP is in RTS")},
+	{"rtr-post", ARGS({"short_of", 1}),
+	 SAYS("a send in RTR is refused, and is not executed once the QP is in RTS")},
+	{},
+};
+
 /* The same with a critical region. */
 static void region_early(struct kit *k)
 {
@@ -430,6 +523,17 @@ static void region_early(struct kit *k)
 	kit_alive(k, k->l);
 	collect_extra(k->l, k->res);
 }
+
+SCENARIO(region_early) = {
+	{"reset-wr", SUITE("state"), QPS("RC UC UD XRC_SEND"), POSTS("SEND 600"), ARGS({"short_of", 3}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/state"), ERRATA("POST-IN-RESET"),
+	 SAYS("a send in RESET is refused, and is not executed once the QP is in RTS")},
+	{"init-wr", ARGS({"short_of", 2}),
+	 SAYS("a send in INIT is refused, and is not executed once the QP is in RTS")},
+	{"rtr-wr", ARGS({"short_of", 1}),
+	 SAYS("a send in RTR is refused, and is not executed once the QP is in RTS")},
+	{},
+};
 
 /* After ERR, RESET and back to RTS nothing posted before is left. */
 static void recycle(struct kit *k)
@@ -462,16 +566,9 @@ static void recycle(struct kit *k)
 	}
 }
 
-const struct scenario queue_scenarios[] = {
-	{"sq_full", sq_full},
-	{"region_full", region_full},
-	{"sq_unsignaled", sq_unsignaled},
-	{"sq_lapped", sq_lapped},
-	{"interleaved", interleaved},
-	{"datagram_too_long", datagram_too_long},
-	{"recv_full", recv_full},
-	{"send_early", send_early},
-	{"region_early", region_early},
-	{"recycle", recycle},
-	{NULL, NULL},
+SCENARIO(recycle) = {
+	{"recycle", SUITE("state"), QPS("RC UC UD"), POSTS("SEND 600"),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"), ERRATA("QP-RECYCLE"),
+	 SAYS("after ERR and RESET both QPs come up again and carry SENDs, three times")},
+	{},
 };

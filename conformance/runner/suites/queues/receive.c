@@ -184,6 +184,18 @@ static void receives_differ(struct kit *k)
 	collect_extra(k->l, k->res);
 }
 
+SCENARIO(receives_differ) = {
+	{"receives", SUITE("differ"), QPS("RC UC UD"), POSTS("SEND 64"), ARGS({"turns", 90}),
+	 CLAUSE("ibv_post_recv/DESCRIPTION"), ERRATA("COMPLETION-ORDER"),
+	 SAYS("receives that differ in wr_id, number and length of their buffers, and in the region of "
+	      "each, empty ones among them, are consumed as posted; more of them than the queue holds "
+	      "at once")},
+	{"srq-receives", QPS("RC UD"), ARGS({"srq", 1}, {"turns", 90}),
+	 CLAUSE("ibv_post_srq_recv/DESCRIPTION"), NEEDS("srq")},
+	{"srq-receives", QPS("XRC_SEND"), ARGS({"srq", 1}, {"turns", 90}), NEEDS("")},
+	{},
+};
+
 /* Receives that are posted in INIT, before the QP can receive, are used once it can. */
 static void receives_early(struct kit *k)
 {
@@ -221,6 +233,14 @@ static void receives_early(struct kit *k)
 		collect_memory(k->l, 0, k->res);
 }
 
+SCENARIO(receives_early) = {
+	{"receives-early", SUITE("differ"), QPS("RC UC UD"), POSTS("3 x SEND 64"),
+	 CLAUSE("ibv_post_recv/DESCRIPTION"), ERRATA("POST-IN-RESET"),
+	 SAYS("a receive is refused in RESET; those that were posted in INIT are consumed once the QP "
+	      "is in RTR")},
+	{},
+};
+
 /* A QP with an SRQ, or without a receive queue, takes no receives of its own. */
 static void receive_elsewhere(struct kit *k)
 {
@@ -239,6 +259,13 @@ static void receive_elsewhere(struct kit *k)
 	judge_errno(&k->res->verdict, ret, k->r->dut.refusal.invalid);
 	kit_alive(k, k->l);
 }
+
+SCENARIO(receive_elsewhere) = {
+	{"receive-elsewhere", SUITE("differ"), QPS("RC UD"), POSTS("3 x SEND 64"), ARGS({"srq", 1}),
+	 CLAUSE("ibv_post_recv/NOTES/srq"), LEVEL("SHOULD"), ERRATA("POST-ERRNO"), NEEDS("srq"),
+	 SAYS("ibv_post_recv fails on a QP with an SRQ, and names the receive")},
+	{},
+};
 
 #define DEPTH 4
 
@@ -315,10 +342,10 @@ out:
 	own_destroy(&o);
 }
 
-const struct scenario receive_scenarios[] = {
-	{"receives_differ", receives_differ},
-	{"receives_early", receives_early},
-	{"receive_elsewhere", receive_elsewhere},
-	{"after_reset", after_reset},
-	{NULL, NULL},
+SCENARIO(after_reset) = {
+	{"after-reset", SUITE("state"), QPS("RC"), CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"),
+	 ERRATA("QP-RECYCLE"),
+	 SAYS("a QP that was in RESET has no receives, and takes as many sends and receives as were "
+	      "granted")},
+	{},
 };

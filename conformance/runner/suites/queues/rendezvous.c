@@ -171,6 +171,13 @@ static void tag_rendezvous_many(struct kit *k)
 	tags_run(k, &opts, many);
 }
 
+SCENARIO(tag_rendezvous_many) = {
+	{"rndv-many", SUITE("tags"), QPS("RC"), CLAUSE("tag_matching/fin"), NEEDS("tag_matching"), NARROW,
+	 SAYS("more requests at a time than a device serves at once: each is matched, read and "
+	      "answered, in order, twice")},
+	{},
+};
+
 /* Both QPs to RESET and up again; what they had completed is gone, or polled here. */
 static bool again(struct tags *t)
 {
@@ -245,8 +252,13 @@ static void tag_rendezvous_stopped(struct kit *k)
 	tags_run(k, &opts, stopped);
 }
 
-const struct scenario rendezvous_scenarios[] = {
-	{"tag_rendezvous_many", tag_rendezvous_many},
-	{"tag_rendezvous_stopped", tag_rendezvous_stopped},
-	{NULL, NULL},
+SCENARIO(tag_rendezvous_stopped) = {
+	{"rndv-stopped", SUITE("tags"), QPS("RC"), CLAUSE("tag_matching/fin"), ERRATA("QP-RECYCLE"),
+	 NEEDS("tag_matching"), NARROW,
+	 SAYS("QPs that go to RESET while requests are served forget them; the next ones are matched, "
+	      "read and answered")},
+	{"rndv-err", ARGS({"err", 1}), NARROW,
+	 SAYS("each request that was matched has a second completion when its QP goes to ERR: with its "
+	      "data, or flushed")},
+	{},
 };

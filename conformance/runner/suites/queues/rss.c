@@ -347,7 +347,7 @@ static bool spread_frames(struct spread *s, uint64_t fields, bool v4, uint8_t pr
 	return true;
 }
 
-static void fields(struct kit *k)
+static void rss_fields(struct kit *k)
 {
 	static const struct {
 		uint64_t fields;
@@ -384,6 +384,15 @@ static void fields(struct kit *k)
 out:
 	close_all(&s);
 }
+
+SCENARIO(rss_fields) = {
+	{"hash", SUITE("wq"), QPS("RAW_PACKET"), CLAUSE("ibv_create_qp_ex/DESCRIPTION/rx_hash_fields_mask"),
+	 ALSO("ibv_create_rwq_ind_table/NOTES/hash"), LEVEL("SHOULD"), ERRATA("RSS-HASH"),
+	 NEEDS("work_queues"),
+	 SAYS("each frame arrives in the work queue that the hash of its fields names, for sets of "
+	      "fields of IPv4, IPv6, TCP and UDP")},
+	{},
+};
 
 /* A frame for this queue. */
 static struct flow_frame frame_to(struct spread *s, unsigned int queue)
@@ -429,7 +438,7 @@ static bool flushed(struct spread *s, unsigned int queue, unsigned int num)
 }
 
 /* A queue that is not in RDY, or has no receive, takes no frame; the others do. */
-static void drops(struct kit *k)
+static void rss_drops(struct kit *k)
 {
 	struct flow_frame f;
 	struct spread s;
@@ -450,8 +459,16 @@ out:
 	close_all(&s);
 }
 
+SCENARIO(rss_drops) = {
+	{"drops", SUITE("wq"), QPS("RAW_PACKET"), CLAUSE("ibv_create_wq/DESCRIPTION/IBV_WQ_FLAGS_DELAY_DROP"),
+	 LEVEL("SHOULD"), ERRATA("WQ-STATES RSS-HASH"), NEEDS("work_queues"),
+	 SAYS("frames to a work queue that is not in RDY, or has no receive, are dropped, and others "
+	      "arrive")},
+	{},
+};
+
 /* Frames are lost when the CQ is full: both it and the queue say so, and the other queues go on. */
-static void overrun(struct kit *k)
+static void rss_overrun(struct kit *k)
 {
 	struct ibv_async_event event;
 	struct flow_frame f;
@@ -487,9 +504,11 @@ out:
 	close_all(&s);
 }
 
-const struct scenario rss_scenarios[] = {
-	{"rss_fields", fields},
-	{"rss_drops", drops},
-	{"rss_overrun", overrun},
-	{NULL, NULL},
+SCENARIO(rss_overrun) = {
+	{"overrun", SUITE("wq"), QPS("RAW_PACKET"),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_CQ_ERR"), LEVEL("SHOULD"),
+	 ERRATA("ASYNC-WHEN WQ-STATES"), NEEDS("work_queues"),
+	 SAYS("when the CQ of a work queue overruns, IBV_EVENT_CQ_ERR and IBV_EVENT_WQ_FATAL name the "
+	      "two, and other work queues go on")},
+	{},
 };

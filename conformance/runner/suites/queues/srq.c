@@ -86,6 +86,13 @@ static void srq_limit(struct kit *k)
 	KIT_CHECK(k, !KIT_GOOD(k) || !limit_event(k), "a second limit event came for one arming");
 }
 
+SCENARIO(srq_limit) = {
+	{"limit", SUITE("srq"), QPS("RC"), POSTS("SEND 600"), CLAUSE("ibv_modify_srq/NOTES/limit"),
+	 NEEDS("srq"), SAYS("one limit event when fewer receives than the limit are left, not before")},
+	{"limit", QPS("UD"), ARGS({"most", 1000})},
+	{},
+};
+
 /* A limit above the size is refused and changes nothing. */
 static void srq_limit_refused(struct kit *k)
 {
@@ -104,6 +111,14 @@ static void srq_limit_refused(struct kit *k)
 		  "the refused call has changed max_wr or srq_limit");
 	send_times(k, k->l, 2);
 }
+
+SCENARIO(srq_limit_refused) = {
+	{"limit-refused", SUITE("srq"), QPS("RC"), POSTS("SEND 600"),
+	 CLAUSE("ibv_modify_srq/NOTES/none-modified"), NEEDS("srq"),
+	 SAYS("a limit above the size is refused, nothing has changed, the queue works")},
+	{"limit-refused", QPS("UD"), ARGS({"most", 1000})},
+	{},
+};
 
 static void srq_resize(struct kit *k)
 {
@@ -145,6 +160,15 @@ static void srq_resize(struct kit *k)
 	send_times(k, k->l, LINK_RECV_SLOTS);
 }
 
+SCENARIO(srq_resize) = {
+	{"resize", SUITE("srq"), QPS("RC"), POSTS("SEND 600"),
+	 CLAUSE("ibv_modify_srq/DESCRIPTION/IBV_SRQ_MAX_WR"), NEEDS("srq"),
+	 SAYS("what was posted is still there, the new size holds, one that is just enough is taken, "
+	      "one below is refused")},
+	{"resize", QPS("UD"), ARGS({"most", 1000})},
+	{},
+};
+
 /* Four QPs in turn: receives are consumed in the order of posting, whichever QP the message is for. */
 static void srq_shared(struct kit *k)
 {
@@ -176,6 +200,13 @@ static void srq_shared(struct kit *k)
 	for (unsigned int i = 0; i < SHARERS; i++)
 		link_destroy(&others[i]);
 }
+
+SCENARIO(srq_shared) = {
+	{"shared", SUITE("srq"), QPS("RC"), POSTS("SEND 600"), CLAUSE("ibv_post_srq_recv/DESCRIPTION"),
+	 ERRATA("COMPLETION-ORDER"), NEEDS("srq"), SAYS("messages of four QPs take the receives in order")},
+	{"shared", QPS("UD"), ARGS({"most", 1000})},
+	{},
+};
 
 /* No QP has said so far that it takes no more receives. */
 static bool none_reached(struct kit *k, const char *when)
@@ -270,8 +301,11 @@ static void srq_drain(struct kit *k)
 	link_destroy(&leaver);
 }
 
-const struct scenario srq_scenarios[] = {
-	{"srq_limit", srq_limit},   {"srq_limit_refused", srq_limit_refused},
-	{"srq_resize", srq_resize}, {"srq_shared", srq_shared},
-	{"srq_drain", srq_drain},   {NULL, NULL},
+SCENARIO(srq_drain) = {
+	{"drain", SUITE("srq"), QPS("RC"), POSTS("SEND 600"),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_QP_LAST_WQE_REACHED"), ERRATA("SRQ-DRAIN"),
+	 NEEDS("srq"),
+	 SAYS("IBV_EVENT_QP_LAST_WQE_REACHED for the QP that goes to ERR, also the second time; the "
+	      "receives stay for the other QP")},
+	{},
 };

@@ -235,6 +235,15 @@ static void srq_live(struct kit *k)
 	finish(&s);
 }
 
+SCENARIO(srq_live) = {
+	{"srq-sizes", SUITE("objects"), QPS("RC"), CLAUSE("ibv_modify_srq/NOTES/none-modified"), NEEDS("srq"),
+	 SAYS("an SRQ takes as many receives as it was granted, and reports them; a resize counts at "
+	      "once, one that is refused changes nothing")},
+	{"xrc-srq-sizes", QPS("XRC_SEND"), ARGS({"xrc", 1}),
+	 SAYS("an SRQ of an XRC domain takes as many receives as it was granted, and has a number")},
+	{},
+};
+
 static void parts(struct shelf *s)
 {
 	const uint32_t mask = s->good.comp_mask;
@@ -293,8 +302,12 @@ out:
 	finish(&s);
 }
 
-const struct scenario srq_create_scenarios[] = {
-	{"srq_create", srq_create},
-	{"srq_live", srq_live},
-	{NULL, NULL},
+SCENARIO(srq_create) = {
+	{"srq-limits", SUITE("objects"), QPS("RC"), CLAUSE("ibv_create_srq/DESCRIPTION/granted"),
+	 LEVEL("SHOULD"), NEEDS("srq"),
+	 SAYS("as many receives and SGEs as the device says that it has are granted, one more is "
+	      "refused; so are unknown types and members")},
+	{"xrc-srq-limits", QPS("XRC_SEND"), ARGS({"xrc", 1}),
+	 SAYS("the same of an SRQ of an XRC domain, which needs the domain and a CQ")},
+	{},
 };

@@ -114,6 +114,15 @@ static void srq_limits(struct kit *k)
 	KIT_CHECK(k, !KIT_GOOD(k) || !limit_event(k, 0), "an event came for a limit that was withdrawn");
 }
 
+SCENARIO(srq_limits) = {
+	{"limits", SUITE("srq"), QPS("RC"), POSTS("SEND 600"), CLAUSE("ibv_query_srq/NOTES/srq_limit"),
+	 NEEDS("srq"),
+	 SAYS("each limit causes one event when fewer receives are left, and is 0 then; one that was "
+	      "replaced or withdrawn causes none")},
+	{"limits", QPS("UD"), ARGS({"most", 1000})},
+	{},
+};
+
 /* ---- Attributes ---- */
 
 /* False and a fault if the SRQ could be created. */
@@ -194,6 +203,16 @@ static void srq_attributes(struct kit *k)
 		kit_alive(k, k->l);
 	}
 }
+
+SCENARIO(srq_attributes) = {
+	{"attributes", SUITE("srq"), QPS("RC"), POSTS("SEND 600"),
+	 CLAUSE("ibv_create_srq/DESCRIPTION/granted"),
+	 ALSO("ibv_create_srq/NOTES/destroy ibv_modify_srq/NOTES/none-modified"), NEEDS("srq"),
+	 SAYS("SRQs up to the device's limits are created, larger ones are not; one that a QP uses is "
+	      "not destroyed; attributes that are refused change nothing")},
+	{"attributes", QPS("UD"), ARGS({"most", 1000})},
+	{},
+};
 
 /* ---- Receives that end in another order than they were posted ---- */
 
@@ -335,6 +354,15 @@ static void srq_out_of_order(struct kit *k)
 	link_destroy(&other);
 }
 
+SCENARIO(srq_out_of_order) = {
+	{"out-of-order", SUITE("srq"), QPS("RC"), POSTS("SEND 600"),
+	 CLAUSE("ibv_post_srq_recv/NOTES/buffers"), NEEDS("srq"),
+	 SAYS("the message is where wr_id says, also if two QPs receive at the same time and receives "
+	      "end in another order than they were posted")},
+	{"out-of-order", QPS("UD"), ARGS({"most", 1000})},
+	{},
+};
+
 /* ---- Receives that are posted again ---- */
 
 #define HALF 64
@@ -407,6 +435,15 @@ static void srq_held(struct kit *k)
 	link_destroy(&other);
 }
 
+SCENARIO(srq_held) = {
+	{"held", SUITE("srq"), QPS("RC"), POSTS("SEND 600"), CLAUSE("ibv_post_srq_recv/NOTES/buffers"),
+	 NEEDS("srq"),
+	 SAYS("a receive that is not polled while twice as many as the queue holds are posted and end "
+	      "keeps its wr_id and its buffer")},
+	{"held", QPS("UD"), ARGS({"most", 1000})},
+	{},
+};
+
 /* A receive of one SGE, where one of two was posted before: what does not fit is refused, and is not written. */
 static void srq_shorter(struct kit *k)
 {
@@ -437,11 +474,10 @@ static void srq_shorter(struct kit *k)
 	KIT_CHECK(k, !memcmp(before, behind, HALF), "bytes behind the receive's only SGE have changed");
 }
 
-const struct scenario srq_edge_scenarios[] = {
-	{"srq_held", srq_held},
-	{"srq_shorter", srq_shorter},
-	{"srq_limits", srq_limits},
-	{"srq_attributes", srq_attributes},
-	{"srq_out_of_order", srq_out_of_order},
-	{NULL, NULL},
+SCENARIO(srq_shorter) = {
+	{"srq-shorter", SUITE("sges"), QPS("RC"), POSTS("SEND 600"), CLAUSE("ibv_post_srq_recv/DESCRIPTION"),
+	 ERRATA("FAILURE-STATUS"), STATUS("REM_INV_REQ_ERR"), NEEDS("srq"),
+	 SAYS("a receive of one SGE, where one of two was posted before, refuses a message that is "
+	      "longer, and nothing of it is written behind the SGE")},
+	{},
 };

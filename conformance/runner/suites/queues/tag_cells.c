@@ -83,6 +83,37 @@ static void tag_match(struct kit *k)
 	tags_run(k, &opts, match);
 }
 
+SCENARIO(tag_match) = {
+	{"match", SUITE("tags"), QPS("RC"), ARGS({"tag", 4660}, {"mask", -1}, {"sent", 4660}),
+	 CLAUSE("ibv_post_srq_ops/DESCRIPTION/mask"), NEEDS("tag_matching"),
+	 SAYS("a message whose tag, under the mask, is that of the entry goes to its buffer without "
+	      "its header")},
+	{"mask", ARGS({"tag", 52}, {"mask", 255}, {"sent", 4660})},
+	{"any", ARGS({"sent", 4660})},
+	{"differs", ARGS({"tag", 4660}, {"mask", -1}, {"sent", 4661}, {"matches", 0}),
+	 CLAUSE("tag_matching/unexpected"), ERRATA("TM-UNEXPECTED"),
+	 SAYS("a message whose tag is another goes complete to a receive, and completes without flags")},
+	{"mask-differs", ARGS({"tag", 52}, {"mask", 255}, {"sent", 13330}, {"matches", 0})},
+	{"never", ARGS({"tag", 4660}, {"mask", 255}, {"sent", 4660}, {"matches", 0})},
+	{"bytes", ARGS({"tag", 5}, {"mask", -1}, {"sent", 5}),
+	 FORMS({"-0", {{"length", 0}}}, {"-1", {{"length", 1}}}, {"-200", {{"length", 200}}}),
+	 CLAUSE("tag_matching/single"), ERRATA(""),
+	 SAYS("data and match are reported in one completion, with tag and priv of the header")},
+	{"bytes-9000", ARGS({"length", 9000}, {"tag", 5}, {"mask", -1}, {"sent", 5}),
+	 CLAUSE("tag_matching/two"),
+	 SAYS("the match is reported with the first packet, the data with the last, for the same "
+	      "recv_wr_id")},
+	{"match-info", ARGS({"length", 9000}, {"info", 1}, {"tag", 5}, {"mask", -1}, {"sent", 5}),
+	 ERRATA("TM-INFO"), SAYS("the first of two completions counts no byte, the second has no tag")},
+	{"match-own_sends", ARGS({"own_sends", 1}, {"tag", 5}, {"mask", -1}, {"sent", 5}),
+	 CLAUSE("ibv_post_srq_ops/DESCRIPTION/mask"), ERRATA("TM-SENDS"),
+	 SAYS("a message to a QP with a send queue of its own matches like any other")},
+	{"sge-2", ARGS({"two", 1}, {"tag", 5}, {"mask", -1}, {"sent", 5}),
+	 FORMS({"", {{"length", 9000}}}, {"-short", {{"length", 99}}}), CLAUSE("tag_matching/skip"),
+	 ERRATA(""), SAYS("data is scattered over the SGEs of the buffer")},
+	{},
+};
+
 /* Of several entries that match, the one that was added first is taken. */
 static void order(struct kit *k, struct tags *t)
 {
@@ -103,6 +134,13 @@ static void tag_order(struct kit *k)
 {
 	tags_run(k, &usual, order);
 }
+
+SCENARIO(tag_order) = {
+	{"order-any", SUITE("tags"), QPS("RC"), FORMS({"-second"}, {"-first", {{"any_first", 1}}}),
+	 CLAUSE("tag_matching/order"), NEEDS("tag_matching"),
+	 SAYS("of several entries that match, messages take the one that was added first")},
+	{},
+};
 
 /* ---- Unexpected messages ---- */
 
@@ -142,6 +180,17 @@ static void tag_phase(struct kit *k)
 	tags_run(k, &usual, phase);
 }
 
+SCENARIO(tag_phase) = {
+	{"phase-sync", SUITE("tags"), QPS("RC"), CLAUSE("tag_matching/phase"), ERRATA("TM-UNEXPECTED"),
+	 NEEDS("tag_matching"),
+	 SAYS("after an unexpected message new entries do not match, and completions ask for a report, "
+	      "until a SYNC has reported as many messages as were unexpected")},
+	{"phase-add", ARGS({"by_add", 1}),
+	 SAYS("after an unexpected message new entries do not match, and completions ask for a report, "
+	      "until an ADD has reported as many messages as were unexpected")},
+	{},
+};
+
 /* A message without a tag passes an entry that matches everything, complete and uncounted. */
 static void no_tag(struct kit *k, struct tags *t)
 {
@@ -165,6 +214,20 @@ static void tag_none(struct kit *k)
 {
 	tags_run(k, &usual, no_tag);
 }
+
+SCENARIO(tag_none) = {
+	{"no_tag", SUITE("tags"), QPS("RC"), ARGS({"opcode", 0}),
+	 FORMS({"", {{"length", 100}}}, {"-1", {{"length", 1}}}, {"-long", {{"length", 9000}}},
+	       {"-40", {{"length", 40}}}),
+	 CLAUSE("tag_matching/no-tag"), ERRATA("TM-NO-TAG"), NEEDS("tag_matching"),
+	 SAYS("the message goes complete to a receive, whatever is in the list, and is not counted")},
+	{"fin", ARGS({"opcode", 2}, {"length", 32})},
+	{"unknown", ARGS({"opcode", 9}, {"length", 100})},
+	{"eager-short", ARGS({"opcode", 3}, {"length", 15})},
+	{"rndv", ARGS({"opcode", 1}),
+	 FORMS({"-short", {{"length", 31}}}, {"-long", {{"length", 9000}}}, {"-over", {{"length", 0}}})},
+	{},
+};
 
 /* ---- Rendezvous ---- */
 
@@ -200,6 +263,20 @@ static void tag_rendezvous(struct kit *k)
 	tags_run(k, &usual, rendezvous);
 }
 
+SCENARIO(tag_rendezvous) = {
+	{"rndv", SUITE("tags"), QPS("RC"),
+	 FORMS({"-1", {{"length", 1}}}, {"-1000", {{"length", 1000}}}, {"-9000", {{"length", 9000}}}),
+	 CLAUSE("tag_matching/fin"), NEEDS("tag_matching"),
+	 SAYS("the device reads the data, and then sends IBV_TMH_FIN with the headers of the request")},
+	{"rndv-info", ARGS({"info", 1}), CLAUSE("tag_matching/two"), ERRATA("TM-INFO"),
+	 SAYS("the first of two completions counts no byte, the second has no tag")},
+	{"rndv", FORMS({"-meta", {{"meta", 1}}}, {"-longest", {{"longest", 1}}}), CLAUSE("tag_matching/fin"),
+	 ERRATA(""),
+	 SAYS("a request with further bytes behind its headers, as many as max_rndv_hdr_size allows, "
+	      "is served like any other")},
+	{},
+};
+
 static void incomplete(struct kit *k, struct tags *t)
 {
 	if (!tags_must_add(t, (struct tags_entry){.slot = 1, .tag = 4, .mask = ALL, .len = 2000}, NULL) ||
@@ -216,6 +293,13 @@ static void tag_incomplete(struct kit *k)
 
 	tags_run(k, &opts, incomplete);
 }
+
+SCENARIO(tag_incomplete) = {
+	{"rndv-incomplete", SUITE("tags"), QPS("RC"), CLAUSE("tag_matching/incomplete"),
+	 NEEDS("tag_matching"), SAYS("software gets both headers in the tagged buffer, and nothing is read")},
+	{"rndv-own_sends", ARGS({"own_sends", 1}, {"length", 100}), ERRATA("TM-SENDS")},
+	{},
+};
 
 /* The sender's key is wrong: the READ fails, and nothing of its buffer is written. The QP is in ERR then. */
 static void unreadable(struct kit *k, struct tags *t)
@@ -235,6 +319,14 @@ static void tag_unreadable(struct kit *k)
 {
 	tags_run(k, &usual, unreadable);
 }
+
+SCENARIO(tag_unreadable) = {
+	{"rndv-rkey", SUITE("tags"), QPS("RC"), CLAUSE("tag_matching/fin"), LEVEL("SHOULD"),
+	 ERRATA("FAILURE-STATUS"), NEEDS("tag_matching"),
+	 SAYS("the READ fails: the match is reported, then IBV_WC_REM_ACCESS_ERR, nothing is written, "
+	      "and the QP is in ERR")},
+	{},
+};
 
 /* ---- Operations ---- */
 
@@ -267,6 +359,18 @@ static void tag_delete(struct kit *k)
 	tags_run(k, &usual, delete);
 }
 
+SCENARIO(tag_delete) = {
+	{"del", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/DESCRIPTION/del"), ERRATA("TM-UNEXPECTED"),
+	 NEEDS("tag_matching"), SAYS("the entry is removed: its message is unexpected")},
+	{"del-silent", ARGS({"signaled", 0}), CLAUSE("ibv_post_srq_ops/DESCRIPTION/signaled"), ERRATA(""),
+	 SAYS("the entry is removed: its message is unexpected; nothing completes")},
+	{"del-late", ARGS({"late", 1}), CLAUSE("ibv_post_srq_ops/DESCRIPTION/del"),
+	 SAYS("an entry whose message came first cannot be deleted: IBV_WC_TM_ERR")},
+	{"del-late-silent", ARGS({"late", 1}, {"signaled", 0}),
+	 CLAUSE("ibv_post_srq_ops/DESCRIPTION/signaled"), SAYS("nothing completes")},
+	{},
+};
+
 /* Operations that are not signaled have an effect and no completion. */
 static void silent(struct kit *k, struct tags *t)
 {
@@ -281,6 +385,12 @@ static void tag_silent(struct kit *k)
 {
 	tags_run(k, &usual, silent);
 }
+
+SCENARIO(tag_silent) = {
+	{"add-silent", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/DESCRIPTION/signaled"),
+	 NEEDS("tag_matching"), SAYS("the entry matches, and its ADD does not complete")},
+	{},
+};
 
 #define LIST 4
 
@@ -313,6 +423,13 @@ static void tag_full(struct kit *k)
 	tags_run(k, &opts, full);
 }
 
+SCENARIO(tag_full) = {
+	{"full", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/DESCRIPTION/max_num_tags"),
+	 NEEDS("tag_matching"),
+	 SAYS("a full list refuses an entry, and has room again when one has been used")},
+	{},
+};
+
 /* What no list takes: a mistake of each kind. */
 static void refused(struct kit *k, struct tags *t)
 {
@@ -338,11 +455,11 @@ static void tag_refused(struct kit *k)
 	tags_run(k, &usual, refused);
 }
 
-const struct scenario tag_scenarios[] = {
-	{"tag_match", tag_match},           {"tag_order", tag_order},
-	{"tag_phase", tag_phase},           {"tag_none", tag_none},
-	{"tag_rendezvous", tag_rendezvous}, {"tag_incomplete", tag_incomplete},
-	{"tag_unreadable", tag_unreadable}, {"tag_delete", tag_delete},
-	{"tag_silent", tag_silent},         {"tag_full", tag_full},
-	{"tag_refused", tag_refused},       {NULL, NULL},
+SCENARIO(tag_refused) = {
+	{"sge-over", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/DESCRIPTION/max_sge"),
+	 ERRATA("POST-ERRNO"), NEEDS("tag_matching"),
+	 SAYS("the operation is refused, and the next one executed")},
+	{"del-nothing", ARGS({"which", 1}), CLAUSE("ibv_post_srq_ops/DESCRIPTION/handle")},
+	{"opcode", ARGS({"which", 2}), CLAUSE("ibv_post_srq_ops/DESCRIPTION/opcode")},
+	{},
 };

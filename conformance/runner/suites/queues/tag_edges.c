@@ -8,7 +8,7 @@
 
 #define TMH     ((uint32_t)sizeof(struct ibv_tmh))
 #define ALL     UINT64_MAX
-#define OPS     8  /* at most */
+#define NUM_OPS 8  /* at most */
 #define MOST    48 /* operations of a list: fewer than the CQ holds */
 #define ENTRIES 8
 
@@ -36,7 +36,7 @@ static struct ibv_ops_wr sync_op(uint64_t wr_id, int flags)
 /* As many as asked for are outstanding, the last of them signaled: its completion makes room for all. */
 static bool ring_turn(struct tags *t, unsigned int ops, unsigned int turn)
 {
-	struct ibv_ops_wr wr[OPS];
+	struct ibv_ops_wr wr[NUM_OPS];
 	int ret, bad;
 
 	for (unsigned int i = 0; i < ops; i++)
@@ -95,6 +95,14 @@ static void tag_ring(struct kit *k)
 
 	tags_run(k, &opts, ring);
 }
+
+SCENARIO(tag_ring) = {
+	{"ring", SUITE("tags"), QPS("RC"), FORMS({"", {{"ops", 5}}}, {"-8", {{"ops", 8}}}),
+	 CLAUSE("ibv_create_srq_ex/DESCRIPTION/max_ops"), ERRATA("TM-LIMITS"), NEEDS("tag_matching"),
+	 SAYS("as many operations as asked for are outstanding, each completes with its wr_id, at "
+	      "every place of the ring")},
+	{},
+};
 
 /* ---- Handles ---- */
 
@@ -226,6 +234,14 @@ static void tag_handles(struct kit *k)
 	tags_run(k, &opts, handles);
 }
 
+SCENARIO(tag_handles) = {
+	{"handles", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/DESCRIPTION/handle"),
+	 ERRATA("TM-LIMITS POST-ERRNO"), NEEDS("tag_matching"),
+	 SAYS("each entry has a handle of its own, which deletes it and no other; one of no entry is "
+	      "refused")},
+	{},
+};
+
 static void *used_memory(struct ibv_pd *pd, void *context, size_t size, size_t alignment, uint64_t type)
 {
 	void *at = NULL;
@@ -267,6 +283,14 @@ static void tag_no_handles(struct kit *k)
 	if (opts.pd)
 		KIT_CHECK(k, !ibv_dealloc_pd(opts.pd), "ibv_dealloc_pd of the parent domain failed");
 }
+
+SCENARIO(tag_no_handles) = {
+	{"no-handles", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/DESCRIPTION/handle"),
+	 ERRATA("TM-LIMITS POST-ERRNO"), NEEDS("tag_matching"),
+	 SAYS("a new list whose memory comes from the allocator of a parent domain has no handle yet: "
+	      "each is refused")},
+	{},
+};
 
 /* ---- Lists with a mistake ---- */
 
@@ -361,6 +385,14 @@ static void tag_list(struct kit *k)
 	tags_run(k, &opts, list);
 }
 
+SCENARIO(tag_list) = {
+	{"list", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/RETURN-VALUE"), ERRATA("POST-ERRNO"),
+	 NEEDS("tag_matching"),
+	 SAYS("bad_wr names the mistake in a list of operations; those before it are executed, and "
+	      "nothing else")},
+	{},
+};
+
 /* A queue without a tag list has no operations. */
 static void no_list(struct kit *k, struct tags *t)
 {
@@ -384,6 +416,12 @@ static void tag_no_list(struct kit *k)
 {
 	tags_run(k, &(const struct tags_opts){0}, no_list);
 }
+
+SCENARIO(tag_no_list) = {
+	{"no-list", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/RETURN-VALUE"), ERRATA("POST-ERRNO"),
+	 NEEDS("tag_matching"), SAYS("a queue without a tag list refuses operations")},
+	{},
+};
 
 /* ---- Entries that fail ---- */
 
@@ -421,6 +459,18 @@ static void tag_fails(struct kit *k)
 
 	tags_run(k, &opts, fails);
 }
+
+SCENARIO(tag_fails) = {
+	{"entry-short", SUITE("tags"), QPS("RC"), ARGS({"room", 64}),
+	 CLAUSE("ibv_create_srq_ex/DESCRIPTION/max_num_tags"), ERRATA("TM-LIMITS"), STATUS("LOC_LEN_ERR"),
+	 NEEDS("tag_matching"),
+	 SAYS("IBV_WC_LOC_LEN_ERR for the entry, IBV_WC_REM_INV_REQ_ERR for the sender, and room for "
+	      "another entry")},
+	{"entry-bad-key", ARGS({"room", 100}, {"bad_key", 1}), STATUS("LOC_PROT_ERR"),
+	 SAYS("IBV_WC_LOC_PROT_ERR for the entry, IBV_WC_REM_OP_ERR for the sender, and room for "
+	      "another entry")},
+	{},
+};
 
 /* ---- Queues that go ---- */
 
@@ -500,6 +550,16 @@ static void tag_gone(struct kit *k)
 	tags_run(k, &(const struct tags_opts){.num_tags = 2}, gone);
 }
 
+SCENARIO(tag_gone) = {
+	{"qp-gone", SUITE("tags"), QPS("RC"), FORMS({""}, {"-one-cq", {{"one_cq", 1}}}),
+	 CLAUSE("ibv_create_srq_ex/DESCRIPTION/max_num_tags"), ERRATA("TM-LIMITS CQ-PURGE"),
+	 NEEDS("tag_matching"),
+	 SAYS("completions of entries stay when a QP is destroyed, and go with their queue; those of "
+	      "the other queue stay")},
+	{"queue-gone", ARGS({"queue", 1})},
+	{},
+};
+
 /* ---- Creation ---- */
 
 /* Whether a queue with these limits was created; as many entries as asked for must find room, and no more. */
@@ -572,8 +632,10 @@ static void tag_create(struct kit *k)
 	tags_run(k, &(const struct tags_opts){0}, creation);
 }
 
-const struct scenario tag_edge_scenarios[] = {
-	{"tag_ring", tag_ring},       {"tag_handles", tag_handles},       {"tag_list", tag_list},
-	{"tag_no_list", tag_no_list}, {"tag_fails", tag_fails},           {"tag_create", tag_create},
-	{"tag_gone", tag_gone},       {"tag_no_handles", tag_no_handles}, {NULL, NULL},
+SCENARIO(tag_create) = {
+	{"create", SUITE("tags"), QPS("RC"), CLAUSE("ibv_create_srq_ex/DESCRIPTION/max_num_tags"),
+	 ERRATA("TM-LIMITS"), NEEDS("tag_matching"),
+	 SAYS("at the limits of tm_caps a queue is created and holds as many entries as asked for; "
+	      "EINVAL beyond")},
+	{},
 };

@@ -4,10 +4,10 @@
 
 #include "suites/queues/tags.h"
 
-#define TMH  ((uint32_t)sizeof(struct ibv_tmh))
-#define ALL  UINT64_MAX
-#define OPS  5
-#define MANY 100 /* operations that are not signaled: more than the CQ holds */
+#define TMH     ((uint32_t)sizeof(struct ibv_tmh))
+#define ALL     UINT64_MAX
+#define NUM_OPS 5
+#define MANY    100 /* operations that are not signaled: more than the CQ holds */
 
 static struct tags_entry entry(unsigned int slot)
 {
@@ -52,15 +52,23 @@ static void tag_counted(struct kit *k)
 	tags_run(k, &(const struct tags_opts){.num_tags = 2}, counted);
 }
 
+SCENARIO(tag_counted) = {
+	{"counted", SUITE("tags"), QPS("RC"), CLAUSE("tag_matching/phase"), ERRATA("TM-UNEXPECTED"),
+	 NEEDS("tag_matching"),
+	 SAYS("unexpected_cnt counts only with IBV_OPS_TM_SYNC; one, two and three unexpected messages "
+	      "are reported")},
+	{},
+};
+
 /* An operation that is not signaled gives its place back when its entry is used: there are more than max_ops. */
 static void places(struct kit *k, struct tags *t)
 {
 	(void)k;
 	for (unsigned int turn = 0; turn < 3; turn++) {
-		for (unsigned int i = 0; i < OPS; i++)
+		for (unsigned int i = 0; i < NUM_OPS; i++)
 			if (!add_silently(t, entry(i)))
 				return;
-		for (unsigned int i = 0; i < OPS; i++)
+		for (unsigned int i = 0; i < NUM_OPS; i++)
 			if (!match(t, i))
 				return;
 	}
@@ -68,8 +76,15 @@ static void places(struct kit *k, struct tags *t)
 
 static void tag_places(struct kit *k)
 {
-	tags_run(k, &(const struct tags_opts){.num_tags = OPS, .max_ops = OPS}, places);
+	tags_run(k, &(const struct tags_opts){.num_tags = NUM_OPS, .max_ops = NUM_OPS}, places);
 }
+
+SCENARIO(tag_places) = {
+	{"places", SUITE("tags"), QPS("RC"), CLAUSE("ibv_create_srq_ex/DESCRIPTION/max_ops"),
+	 ERRATA("TM-LIMITS"), NEEDS("tag_matching"),
+	 SAYS("an ADD that is not signaled gives its place back when its entry is used")},
+	{},
+};
 
 static bool post_sync(struct tags *t, uint64_t wr_id, int flags)
 {
@@ -86,17 +101,24 @@ static void never_empty(struct kit *k, struct tags *t)
 {
 	if (!post_sync(t, 0, IBV_OPS_SIGNALED))
 		return;
-	for (unsigned int i = 1; i < 4 * OPS && KIT_GOOD(k); i++)
+	for (unsigned int i = 1; i < 4 * NUM_OPS && KIT_GOOD(k); i++)
 		if (!post_sync(t, i, IBV_OPS_SIGNALED) ||
 		    !tags_expect(t, i - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0))
 			return;
-	tags_expect(t, 4 * OPS - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0);
+	tags_expect(t, 4 * NUM_OPS - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0);
 }
 
 static void tag_never_empty(struct kit *k)
 {
-	tags_run(k, &(const struct tags_opts){.max_ops = OPS}, never_empty);
+	tags_run(k, &(const struct tags_opts){.max_ops = NUM_OPS}, never_empty);
 }
+
+SCENARIO(tag_never_empty) = {
+	{"never-empty", SUITE("tags"), QPS("RC"), CLAUSE("ibv_create_srq_ex/DESCRIPTION/max_ops"),
+	 ERRATA("TM-LIMITS"), NEEDS("tag_matching"),
+	 SAYS("with one operation always outstanding, each completion makes room for another one")},
+	{},
+};
 
 /* Operations that are not signaled take no entry of the CQ. */
 static void silent_many(struct kit *k, struct tags *t)
@@ -113,6 +135,13 @@ static void tag_silent_many(struct kit *k)
 {
 	tags_run(k, &(const struct tags_opts){.max_ops = MANY + 1}, silent_many);
 }
+
+SCENARIO(tag_silent_many) = {
+	{"silent-many", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/DESCRIPTION/signaled"),
+	 ERRATA("TM-LIMITS"), NEEDS("tag_matching"),
+	 SAYS("operations that are not signaled take no entry of the CQ")},
+	{},
+};
 
 /* The handle of an entry whose DEL came too late is given out once. Members of an ADD count for nothing in a DEL. */
 static void late(struct kit *k, struct tags *t)
@@ -141,6 +170,13 @@ static void tag_late(struct kit *k)
 {
 	tags_run(k, &(const struct tags_opts){.num_tags = 2}, late);
 }
+
+SCENARIO(tag_late) = {
+	{"late-handle", SUITE("tags"), QPS("RC"), CLAUSE("ibv_post_srq_ops/DESCRIPTION/handle"),
+	 ERRATA("TM-LIMITS"), NEEDS("tag_matching"),
+	 SAYS("the handle of an entry whose DEL came too late is given out once")},
+	{},
+};
 
 #define LIST 48 /* operations of a list: fewer than the CQ holds */
 
@@ -171,12 +207,9 @@ static void tag_count(struct kit *k)
 	tags_run(k, &(const struct tags_opts){.num_tags = 8, .max_ops = LIST}, count);
 }
 
-const struct scenario tag_operation_scenarios[] = {
-	{"tag_counted", tag_counted},
-	{"tag_places", tag_places},
-	{"tag_never_empty", tag_never_empty},
-	{"tag_silent_many", tag_silent_many},
-	{"tag_late", tag_late},
-	{"tag_count", tag_count},
-	{NULL, NULL},
+SCENARIO(tag_count) = {
+	{"count", SUITE("tags"), QPS("RC"), CLAUSE("ibv_create_srq_ex/DESCRIPTION/max_ops"),
+	 ERRATA("TM-LIMITS"), NEEDS("tag_matching"),
+	 SAYS("more than 65536 operations, posted in lists, all complete, and the list works")},
+	{},
 };

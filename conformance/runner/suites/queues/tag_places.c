@@ -54,6 +54,13 @@ static void tag_small_cq(struct kit *k)
 		ibv_destroy_cq(ibv_cq_ex_to_cq(opts.cq));
 }
 
+SCENARIO(tag_small_cq) = {
+	{"small-cq", SUITE("tags"), QPS("RC"), CLAUSE("tag_matching/no-tag"), ERRATA("TM-NO-TAG"),
+	 NEEDS("tag_matching"),
+	 SAYS("a CQ that is full, and is polled, has room for as many completions again, every time")},
+	{},
+};
+
 /* ---- Absent pages ---- */
 
 /* The first of two entries with the same tag is in memory that the device does not have yet: it is taken all the same. */
@@ -98,6 +105,14 @@ static void tag_absent(struct kit *k)
 {
 	tags_run(k, &(const struct tags_opts){0}, absent_pages);
 }
+
+SCENARIO(tag_absent) = {
+	{"absent", SUITE("tags"), QPS("RC"), ARGS({"sent_again", 1}), CLAUSE("tag_matching/order"),
+	 NEEDS("tag_matching on_demand/{qp}/SRQ_RECV"),
+	 SAYS("an entry whose pages the device does not have is taken before another one with the same "
+	      "tag")},
+	{},
+};
 
 /* ---- Numbers ---- */
 
@@ -159,9 +174,9 @@ static void tag_numbers(struct kit *k)
 	ibv_destroy_cq(cq);
 }
 
-const struct scenario tag_place_scenarios[] = {
-	{"tag_small_cq", tag_small_cq},
-	{"tag_absent", tag_absent},
-	{"tag_numbers", tag_numbers},
-	{NULL, NULL},
+SCENARIO(tag_numbers) = {
+	{"numbers", SUITE("tags"), QPS("RC"), CLAUSE("ibv_create_srq_ex/DESCRIPTION/max_num_tags"),
+	 ERRATA("TM-LIMITS"), NEEDS("tag_matching operations/XRC_SEND"),
+	 SAYS("several queues with a tag list, and then as many XRC domains with a QP each, are created")},
+	{},
 };

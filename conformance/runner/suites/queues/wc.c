@@ -54,6 +54,13 @@ static void event_any(struct kit *k)
 		KIT_FAULT(k, "a second completion event came for one request of notification");
 }
 
+SCENARIO(event_any) = {
+	{"any", SUITE("notify"), QPS("RC UC UD"), POSTS("SEND 600"),
+	 CLAUSE("ibv_req_notify_cq/NOTES/one-shot"), ALSO("ibv_req_notify_cq/DESCRIPTION/any"),
+	 SAYS("one event for a new CQE, and no second without a new request")},
+	{},
+};
+
 static void event_solicited(struct kit *k)
 {
 	if (!kit_link(k, API_POST, NULL) || !arm(k, 1))
@@ -66,6 +73,15 @@ static void event_solicited(struct kit *k)
 	if (KIT_GOOD(k) && !collect_event(k->l, true))
 		KIT_FAULT(k, "no completion event came for a solicited message");
 }
+
+SCENARIO(event_solicited) = {
+	{"solicited-only", SUITE("notify"), QPS("RC UC UD"), POSTS("SEND 600"),
+	 CLAUSE("ibv_req_notify_cq/DESCRIPTION/solicited"), ALSO("ibv_req_notify_cq/DESCRIPTION/unsolicited"),
+	 SAYS("an event for a solicited message, none for another")},
+	{"solicited-write", QPS("RC UC"), POSTS("RDMA_WRITE_WITH_IMM 600"),
+	 SAYS("an event for a solicited message, none for another, of RDMA WRITE with immediate data")},
+	{},
+};
 
 /* With moderation an event comes at MODERATED completions and not before, if the device supports it. */
 static void event_moderated(struct kit *k)
@@ -96,6 +112,13 @@ static void event_moderated(struct kit *k)
 				  i);
 	}
 }
+
+SCENARIO(event_moderated) = {
+	{"moderated", SUITE("notify"), QPS("RC UC UD"), POSTS("SEND 600"),
+	 CLAUSE("ibv_modify_cq/DESCRIPTION/cq_count"), LEVEL("SHOULD"),
+	 SAYS("no event before as many completions have come as cq_count says, and one then")},
+	{},
+};
 
 /* Waits for the next completion of the peer and reads its timestamp. */
 static bool time_of_next(struct kit *k, uint64_t *ts)
@@ -151,6 +174,13 @@ static void timestamps(struct kit *k)
 	}
 }
 
+SCENARIO(timestamps) = {
+	{"timestamps", SUITE("notify"), QPS("RC UC UD"), POSTS("SEND 600"),
+	 CLAUSE("ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_ts"), ERRATA("TIMESTAMP"),
+	 SAYS("each completion has a time later than that of the one before, between those of the clock")},
+	{},
+};
+
 /* A completion in error counts as solicited. */
 static void event_error(struct kit *k)
 {
@@ -171,6 +201,13 @@ static void event_error(struct kit *k)
 			return;
 	kit_expect_none(k, k->l, k->l->peer_cq);
 }
+
+SCENARIO(event_error) = {
+	{"error", SUITE("notify"), QPS("RC UC UD"), POSTS("SEND 600"),
+	 CLAUSE("ibv_req_notify_cq/DESCRIPTION/solicited"),
+	 SAYS("an event for a CQE in error, although only solicited ones were asked for")},
+	{},
+};
 
 /* ibv_poll_cq() returns several at a time, never more than requested, each once. */
 static void poll_many(struct kit *k)
@@ -205,6 +242,13 @@ static void poll_many(struct kit *k)
 	kit_expect_none(k, k->l, k->l->peer_cq);
 }
 
+SCENARIO(poll_many) = {
+	{"several", SUITE("poll"), QPS("RC UC UD"), POSTS("6 x SEND 600, SEND 600 solicited"),
+	 CLAUSE("ibv_poll_cq/NOTES/removed"), ALSO("ibv_poll_cq/DESCRIPTION/fewer ibv_poll_cq/RETURN-VALUE"),
+	 SAYS("never more entries than asked for, in order, each once, nothing written beyond them")},
+	{},
+};
+
 /* More completions than the CQ holds, without polling. */
 static void cq_overrun(struct kit *k)
 {
@@ -232,6 +276,13 @@ static void cq_overrun(struct kit *k)
 		kit_expect_async(k, ctx, IBV_EVENT_CQ_ERR, l->cq);
 	kit_drain_async(ctx);
 }
+
+SCENARIO(cq_overrun) = {
+	{"event", SUITE("overrun"), QPS("RC UC"), POSTS("RDMA_WRITE 600"),
+	 CLAUSE("ibv_poll_cq/NOTES/overrun"),
+	 SAYS("IBV_EVENT_CQ_ERR for the CQ into which more completions come than it holds")},
+	{},
+};
 
 static bool is_ipv4(const union ibv_gid *gid)
 {
@@ -317,6 +368,14 @@ static void datagram(struct kit *k)
 		answer(k, &wc, l->slot[0]);
 }
 
+SCENARIO(datagram) = {
+	{"fields", SUITE("datagram"), QPS("UD"), POSTS("SEND 600"), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_GRH"), ALSO("ibv_post_recv/NOTES/grh"), ERRATA("GRH-ROCE"),
+	 SAYS("IBV_WC_GRH, src_qp, sl and path bits are right, the first 40 bytes hold sender and "
+	      "receiver, and an address handle made of them reaches the sender")},
+	{},
+};
+
 /* A datagram with a Q_Key other than the receiver's is dropped and consumes no receive. */
 static void wrong_qkey(struct kit *k)
 {
@@ -339,6 +398,13 @@ static void wrong_qkey(struct kit *k)
 	if (KIT_GOOD(k))
 		collect_memory(l, 0, k->res);
 }
+
+SCENARIO(wrong_qkey) = {
+	{"wrong-qkey", SUITE("datagram"), QPS("UD"), POSTS("SEND 64"),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/qkey"), ERRATA("QKEY"),
+	 SAYS("the request completes, and nothing arrives; a datagram with the right Q_Key does")},
+	{},
+};
 
 /* With the most significant bit of remote_qkey set the packet has the Q_Key of the sending QP; its other bits do not count. */
 static void own_qkey(struct kit *k)
@@ -363,16 +429,10 @@ static void own_qkey(struct kit *k)
 	KIT_CHECK(k, !memcmp(l->slot[0] + LINK_GRH_LEN, plan.payload, plan.total), "other bytes arrived");
 }
 
-const struct scenario wc_scenarios[] = {
-	{"event_any", event_any},
-	{"event_solicited", event_solicited},
-	{"event_error", event_error},
-	{"poll_many", poll_many},
-	{"cq_overrun", cq_overrun},
-	{"datagram", datagram},
-	{"wrong_qkey", wrong_qkey},
-	{"event_moderated", event_moderated},
-	{"timestamps", timestamps},
-	{"own_qkey", own_qkey},
-	{NULL, NULL},
+SCENARIO(own_qkey) = {
+	{"own-qkey", SUITE("datagram"), QPS("UD"), POSTS("SEND 64"), CLAUSE("ibv_modify_qp/DESCRIPTION/qkey"),
+	 LEVEL("SHOULD"), ERRATA("QKEY-OWN"),
+	 SAYS("with the most significant bit of remote_qkey set the datagram has the Q_Key of the QP "
+	      "that sends it, and arrives")},
+	{},
 };

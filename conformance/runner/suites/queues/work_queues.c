@@ -239,7 +239,7 @@ static bool live(struct bed *b, uint32_t max_wr, uint32_t max_sge)
 	return posted_again(b, num) && forgotten(b, destroy);
 }
 
-static void queues(struct kit *k)
+static void wq_live(struct kit *k)
 {
 	static const uint8_t sizes[][2] = {{1, 1}, {2, 3}, {3, 2}, {5, 1}, {8, 4}, {6, 7}};
 	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
@@ -254,6 +254,16 @@ static void queues(struct kit *k)
 	}
 	finish(&b);
 }
+
+SCENARIO(wq_live) = {
+	{"live", SUITE("wq"), QPS("RAW_PACKET"), CLAUSE("ibv_create_wq/DESCRIPTION/granted"),
+	 ALSO("ibv_modify_wq/DESCRIPTION/wq_state"), LEVEL("SHOULD"), ERRATA("WQ-STATES"),
+	 NEEDS("work_queues"),
+	 SAYS("a work queue takes as many receives as it was granted, each of as many SGEs, and "
+	      "refuses one more; in RESET it refuses all, in ERR it flushes them in order; RESET and "
+	      "destruction forget what is posted and completed")},
+	{},
+};
 
 /* ---- Creation that must be refused ---- */
 
@@ -302,7 +312,7 @@ static void no_flags(struct bed *b)
 	KIT_CHECK(b->k, b->wq, "ibv_create_wq with create_flags of 0 failed with %s", errno_name(errno));
 }
 
-static void creation(struct kit *k)
+static void wq_creation(struct kit *k)
 {
 	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
 	struct ibv_pd *pd = ibv_alloc_pd(k->r->dut.requester.ctx);
@@ -333,6 +343,15 @@ out:
 	if (pd && ibv_dealloc_pd(pd))
 		KIT_FAULT(k, "ibv_dealloc_pd failed, nothing uses it");
 }
+
+SCENARIO(wq_creation) = {
+	{"creation", SUITE("wq"), QPS("RAW_PACKET"), CLAUSE("ibv_create_wq/RETURN-VALUE"),
+	 ALSO("ibv_create_wq/RETURN-VALUE/destroy"), LEVEL("SHOULD"), ERRATA("WQ-STATES"),
+	 NEEDS("work_queues"),
+	 SAYS("a type, flag, member or size that the device does not have is refused with an errno; PD "
+	      "and CQ of a work queue are not destroyed")},
+	{},
+};
 
 /* ---- States ---- */
 
@@ -401,7 +420,7 @@ static bool kept(struct bed *b)
 	return KIT_GOOD(b->k) && move(b, IBV_WQS_ERR) && flushed(b, 600, b->init.max_wr) && reset(b);
 }
 
-static void states(struct kit *k)
+static void wq_states(struct kit *k)
 {
 	struct bed b;
 
@@ -412,6 +431,14 @@ static void states(struct kit *k)
 		seen(k->res, "all refused; ");
 	finish(&b);
 }
+
+SCENARIO(wq_states) = {
+	{"states", SUITE("wq"), QPS("RAW_PACKET"), CLAUSE("ibv_modify_wq/DESCRIPTION/curr_wq_state"),
+	 ALSO("ibv_modify_wq/RETURN-VALUE"), LEVEL("SHOULD"), ERRATA("WQ-STATES"), NEEDS("work_queues"),
+	 SAYS("a curr_wq_state that is not that of the queue, a state, attribute or flag that is none, "
+	      "and transitions that do not exist are refused, and the queue stays in its state")},
+	{},
+};
 
 /* ---- Tables, and QPs over them ---- */
 
@@ -575,7 +602,7 @@ static void rss_qp(struct bed *b, struct ibv_rwq_ind_table *table)
 	KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd failed, nothing uses it");
 }
 
-static void tables(struct kit *k)
+static void wq_tables(struct kit *k)
 {
 	struct ibv_rwq_ind_table *table = NULL;
 	struct bed b;
@@ -594,7 +621,11 @@ static void tables(struct kit *k)
 	finish(&b);
 }
 
-const struct scenario work_queue_scenarios[] = {
-	{"wq_live", queues}, {"wq_creation", creation}, {"wq_states", states}, {"wq_tables", tables},
-	{NULL, NULL},
+SCENARIO(wq_tables) = {
+	{"tables", SUITE("wq"), QPS("RAW_PACKET"), CLAUSE("ibv_create_rwq_ind_table/RETURN-VALUE"),
+	 LEVEL("SHOULD"), ERRATA("RSS-HASH"), NEEDS("work_queues"),
+	 SAYS("tables of all sizes up to the limit of the device, and none beyond; work queues in a "
+	      "table, and a table with a QP, are not destroyed; a QP over a table needs a PD, a table, "
+	      "and a hash that the device has")},
+	{},
 };

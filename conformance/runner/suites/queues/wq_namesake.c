@@ -149,7 +149,10 @@ static void wq_namesake(struct kit *k)
 	ibv_destroy_cq(cq);
 }
 
-const struct scenario wq_namesake_scenarios[] = {
-	{"wq_namesake", wq_namesake},
-	{NULL, NULL},
+SCENARIO(wq_namesake) = {
+	{"namesake", SUITE("wq"), QPS("RAW_PACKET"), CLAUSE("ibv_poll_cq/NOTES/removed"), LEVEL("SHOULD"),
+	 ERRATA("CQ-PURGE"), NEEDS("work_queues"),
+	 SAYS("completions of a work queue that is destroyed do not turn up for a new one with its "
+	      "number")},
+	{},
 };

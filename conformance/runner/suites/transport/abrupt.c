@@ -257,6 +257,35 @@ static void abrupt(struct kit *k)
 	close_life(&f);
 }
 
+SCENARIO(abrupt) = {
+	{"abrupt-reset", SUITE("state"), QPS("RC UC"), ARGS({"to", 0}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"), ERRATA("QP-RECYCLE CQ-PURGE"),
+	 SAYS("a QP that goes to RESET right after it got requests forgets it, and what it has "
+	      "completed, in order, and works again")},
+	{"abrupt-reset-mixed", QPS("RC"), ARGS({"to", 0}, {"mixed", 1}),
+	 NEEDS("operations/{qp}/RDMA_READ operations/{qp}/ATOMIC_FETCH_AND_ADD"), NARROW,
+	 SAYS("a QP that goes to RESET right after it got requests forgets it, and what it has "
+	      "completed, in order, and works again: WRITEs, READs, atomics and SENDs")},
+	{"abrupt-err", QPS("RC UC"), ARGS({"to", 6}), ERRATA("QP-RECYCLE FLUSH-ORDER"), NEEDS(""),
+	 SAYS("a QP that goes to ERR right after it got requests flushes what was not executed, in "
+	      "order, and works again")},
+	{"abrupt-err-mixed", QPS("RC"), ARGS({"to", 6}, {"mixed", 1}),
+	 NEEDS("operations/{qp}/RDMA_READ operations/{qp}/ATOMIC_FETCH_AND_ADD"), NARROW,
+	 SAYS("a QP that goes to ERR right after it got requests flushes what was not executed, in "
+	      "order, and works again: WRITEs, READs, atomics and SENDs")},
+	{"abrupt-destroyed", ARGS({"to", 7}), ERRATA("QP-RECYCLE CQ-PURGE"), NEEDS(""),
+	 SAYS("of a QP that is destroyed right after it got requests nothing is left for the next one, "
+	      "in the same CQs, in order, and works again")},
+	{"abrupt-destroyed-mixed", ARGS({"to", 7}, {"mixed", 1}),
+	 NEEDS("operations/{qp}/RDMA_READ operations/{qp}/ATOMIC_FETCH_AND_ADD"), NARROW,
+	 SAYS("of a QP that is destroyed right after it got requests nothing is left for the next one, "
+	      "in the same CQs, in order, and works again: WRITEs, READs, atomics and SENDs")},
+	{"abrupt-destroyed", QPS("UC"), ARGS({"to", 7}), NEEDS(""), NARROW,
+	 SAYS("of a QP that is destroyed right after it got requests nothing is left for the next one, "
+	      "in the same CQs, in order, and works again")},
+	{},
+};
+
 #define LIVES 8
 
 static bool open_lives(struct kit *k, struct life *f, unsigned int num)
@@ -291,6 +320,14 @@ static void abrupt_several(struct kit *k)
 	for (unsigned int i = 0; i < num; i++)
 		close_life(&f[i]);
 }
+
+SCENARIO(abrupt_several) = {
+	{"abrupt-reset-several", SUITE("state"), QPS("RC"), CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"),
+	 ERRATA("QP-RECYCLE CQ-PURGE"), NARROW,
+	 SAYS("eight QPs at a time: a QP that goes to RESET right after it got requests forgets it, "
+	      "and what it has completed, in order, and works again")},
+	{},
+};
 
 /* After RESET, and up again, what was posted before is not carried out, not even when others have been. */
 static bool forgotten(struct life *f, struct life *other, unsigned int turn)
@@ -356,9 +393,9 @@ static void abrupt_doorbells(struct kit *k)
 		close_life(&f[i]);
 }
 
-const struct scenario abrupt_scenarios[] = {
-	{"abrupt", abrupt},
-	{"abrupt_several", abrupt_several},
-	{"abrupt_doorbells", abrupt_doorbells},
-	{NULL, NULL},
+SCENARIO(abrupt_doorbells) = {
+	{"abrupt-doorbells", SUITE("state"), QPS("RC"), CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"),
+	 ERRATA("QP-RECYCLE CQ-PURGE"), NARROW,
+	 SAYS("what was rung for before RESET is not carried out after it; requests of other QPs are")},
+	{},
 };

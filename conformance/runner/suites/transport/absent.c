@@ -186,7 +186,11 @@ static void packet_absent(struct kit *k)
 	pqp_close(&a.t);
 }
 
-const struct scenario absent_scenarios[] = {
-	{"packet_absent", packet_absent},
-	{NULL, NULL},
+SCENARIO(packet_absent) = {
+	{"read-again", SUITE("paging"), QPS("RC"), CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"),
+	 LEVEL("SHOULD"), ERRATA("ODP-ABSENT PSN-REPEATED"),
+	 NEEDS("on_demand/{qp}/READ operations/RAW_PACKET operations/UC"),
+	 SAYS("a READ that comes again when pages of it were unmapped is answered up to them, then "
+	      "with an RNR NAK if the first request was, and with every byte once they have come")},
+	{},
 };

@@ -106,7 +106,13 @@ static void ah_fields(struct kit *k)
 	}
 }
 
-const struct scenario address_scenarios[] = {
-	{"ah_fields", ah_fields},
-	{NULL, NULL},
+SCENARIO(ah_fields) = {
+	{"address", SUITE("datagram"), QPS("UD"), POSTS("SEND 64"),
+	 FORMS({"-ipv6"}, {"-ipv4", {{"ipv4", 1}}}), CLAUSE("ibv_post_recv/NOTES/grh"), ERRATA("GRH-ROCE"),
+	 SAYS("traffic class, flow label and GIDs of the address handle are in front of the message "
+	      "that arrives")},
+	{"hops-ipv4", ARGS({"ipv4", 1}, {"hops", 1}),
+	 SAYS("traffic class, GIDs and hop limit of the address handle are in front of the message "
+	      "that arrives")},
+	{},
 };

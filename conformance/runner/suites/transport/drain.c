@@ -159,6 +159,17 @@ static void sqd_busy(struct kit *k)
 	expect_no_async(k, "a second time");
 }
 
+SCENARIO(sqd_busy) = {
+	{"sqd-busy", SUITE("state"), QPS("RC XRC_SEND"),
+	 POSTS("RDMA_WRITE_WITH_IMM 3000+, SEND 700+, RDMA_READ 1500+, RDMA_WRITE 2500+, "
+	       "ATOMIC_FETCH_AND_ADD 8+, SEND_WITH_IMM 0+"),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_SQ_DRAINED"),
+	 ALSO("ibv_query_qp/DESCRIPTION/sq_draining"), ERRATA("SQ-DRAINED"),
+	 SAYS("IBV_EVENT_SQ_DRAINED when the request that was started has completed, not before; those "
+	      "posted meanwhile are executed in RTS, once and in order")},
+	{},
+};
+
 /* Another attribute changes in SQD, which is no reason for another event. */
 static void change(struct kit *k)
 {
@@ -195,6 +206,17 @@ static void sqd_idle(struct kit *k)
 		expect_no_async(k, turn & 1 ? "a second time" : "without being asked for");
 	}
 }
+
+SCENARIO(sqd_idle) = {
+	{"sqd-idle", SUITE("state"), QPS("RC XRC_SEND"),
+	 POSTS("RDMA_WRITE 900+, SEND 910+, RDMA_READ 920+, SEND_WITH_IMM 930+"),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/en_sqd_async_notify"),
+	 ALSO("ibv_query_qp/DESCRIPTION/sq_draining"), ERRATA("SQ-DRAINED"),
+	 SAYS("a queue with nothing outstanding is drained at once, the event comes if it was asked for")},
+	{"sqd-idle", QPS("UC"), POSTS("RDMA_WRITE 900+, SEND 910+, SEND_WITH_IMM 920+")},
+	{"sqd-idle", QPS("UD"), POSTS("SEND 900+, SEND_WITH_IMM 910+")},
+	{},
+};
 
 /* The peer of a UC QP sends an empty message, whose receive is posted now. */
 static void receives(struct kit *k)
@@ -269,6 +291,25 @@ static void sqe_back(struct kit *k)
 	}
 }
 
+SCENARIO(sqe_back) = {
+	{"sqe-back-0", SUITE("state"), QPS("UC UD"),
+	 POSTS("SEND 64+ unsignaled, SEND_WITH_IMM 128+ unsignaled, SEND 192+, SEND 256+, SEND_WITH_IMM "
+	       "320+"),
+	 ARGS({"bad", 0}), CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"), ERRATA("SQ-ERROR-STATE FLUSH-ORDER"),
+	 STATUS("LOC_PROT_ERR"),
+	 SAYS("those before the bad request are executed, it completes with IBV_WC_LOC_PROT_ERR, those "
+	      "behind it are flushed; back in RTS the queue carries out what is posted then")},
+	{"sqe-back-2",
+	 POSTS("SEND 64+, SEND_WITH_IMM 128+ unsignaled, SEND 192+ unsignaled, SEND 256+, SEND_WITH_IMM "
+	       "320+"),
+	 ARGS({"bad", 2})},
+	{"sqe-back-4",
+	 POSTS("SEND 64+, SEND_WITH_IMM 128+ unsignaled, SEND 192+, SEND 256+, SEND_WITH_IMM 320+ "
+	       "unsignaled"),
+	 ARGS({"bad", 4})},
+	{},
+};
+
 /* Requests, of which the first fails: the others are still being flushed when it has completed. */
 #define LONG 1200
 
@@ -333,6 +374,15 @@ static void sqe_busy(struct kit *k)
 	}
 }
 
+SCENARIO(sqe_busy) = {
+	{"sqe-back-busy", SUITE("state"), QPS("UC"), POSTS("SEND 64+"),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"), ERRATA("SQ-ERROR-STATE FLUSH-ORDER"),
+	 STATUS("LOC_PROT_ERR"), NARROW,
+	 SAYS("back in RTS the queue stays there, though flush errors of what failed in front were "
+	      "still being written")},
+	{},
+};
+
 /*
  * RESET drops what was posted: outstanding requests have no completion, are not executed in the next life of the
  * QP, and leave no trace in its counters, which have other values then.
@@ -377,7 +427,12 @@ static void reborn(struct kit *k)
 	}
 }
 
-const struct scenario drain_scenarios[] = {
-	{"sqd_busy", sqd_busy}, {"sqd_idle", sqd_idle}, {"sqe_back", sqe_back},
-	{"sqe_busy", sqe_busy}, {"reborn", reborn},     {NULL, NULL},
+SCENARIO(reborn) = {
+	{"reborn", SUITE("state"), QPS("RC"),
+	 POSTS("SEND 1500+, RDMA_WRITE 2500+, RDMA_READ 2500+, SEND_WITH_IMM 33+, RDMA_WRITE_WITH_IMM "
+	       "1+, SEND 0+"),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"), ERRATA("QP-RECYCLE"),
+	 SAYS("nothing that was outstanding at RESET is completed or executed; the next life's "
+	      "requests are")},
+	{},
 };

@@ -298,6 +298,13 @@ static void flow_fields(struct kit *k)
 	close_all(&f);
 }
 
+SCENARIO(flow_fields) = {
+	{"flow-fields", SUITE("objects"), QPS("RAW_PACKET"), CLAUSE("ibv_create_flow/DESCRIPTION/mask"),
+	 SAYS("for each field of Ethernet, IPv4, IPv6, TCP and UDP: a frame with the value of the rule "
+	      "is received, none that differs in a bit of it")},
+	{},
+};
+
 /* A second receiver that is in INIT: it has a receive and the same flow, and gets no frame before it is in RTR. */
 static void not_yet(struct flows *f, const uint8_t *frame)
 {
@@ -357,6 +364,12 @@ static void flow_in_init(struct kit *k)
 	close_all(&f);
 }
 
+SCENARIO(flow_in_init) = {
+	{"flow-in-init", SUITE("objects"), QPS("RAW_PACKET"), CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"),
+	 SAYS("a raw QP in INIT with a receive and a flow gets no frame; in RTR it does")},
+	{},
+};
+
 /* A type of specification that does not exist. */
 static void no_type(struct flows *f, unsigned int type)
 {
@@ -397,9 +410,8 @@ static void flow_types(struct kit *k)
 	close_all(&f);
 }
 
-const struct scenario flow_scenarios[] = {
-	{"flow_fields", flow_fields},
-	{"flow_in_init", flow_in_init},
-	{"flow_types", flow_types},
-	{NULL, NULL},
+SCENARIO(flow_types) = {
+	{"flow-types", SUITE("objects"), QPS("RAW_PACKET"), CLAUSE("ibv_create_flow/ERRORS/EINVAL"),
+	 SAYS("a specification of a type that does not exist is refused with an errno")},
+	{},
 };

@@ -190,25 +190,135 @@ static void flush_rkey(struct kit *k)
 	fail_by(k, bad_rkey, false);
 }
 
+SCENARIO(flush_rkey) = {
+	{"rkey-write", SUITE("flush"), QPS("RC XRC_SEND"),
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, "
+	       "SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), FORMS({""}, {"-ex", {{"ex", 1}}}), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 ERRATA("FAILURE-STATUS FLUSH-ORDER SQ-ERROR-STATE"), STATUS("REM_ACCESS_ERR"),
+	 SAYS("the requests before it are executed, it completes with IBV_WC_REM_ACCESS_ERR, those "
+	      "behind it and those posted later with IBV_WC_WR_FLUSH_ERR in the order of posting, "
+	      "signalled or not; nothing of them is executed")},
+	{"rkey-write-unsignaled",
+	 POSTS("RDMA_WRITE 600, 3 x RDMA_WRITE 600 unsignaled, SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2})},
+	{"rkey-read",
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, RDMA_READ 600, RDMA_READ 600 unsignaled, "
+	       "SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), FORMS({""}, {"-ex", {{"ex", 1}}})},
+	{"rkey-read-unsignaled",
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, 2 x RDMA_READ 600 unsignaled, SEND 600, SEND "
+	       "600 unsignaled"),
+	 ARGS({"bad", 2})},
+	{"rkey-atomic",
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, ATOMIC_FETCH_AND_ADD, ATOMIC_FETCH_AND_ADD "
+	       "unsignaled, SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), FORMS({""}, {"-ex", {{"ex", 1}}})},
+	{"rkey-atomic-unsignaled",
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, 2 x ATOMIC_FETCH_AND_ADD unsignaled, SEND "
+	       "600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2})},
+	{},
+};
+
 static void flush_lkey(struct kit *k)
 {
 	fail_by(k, bad_lkey, false);
 }
+
+SCENARIO(flush_lkey) = {
+	{"lkey-write", SUITE("flush"), QPS("RC UC XRC_SEND"),
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, "
+	       "SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), FORMS({""}, {"-ex", {{"ex", 1}}}), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 ERRATA("FAILURE-STATUS FLUSH-ORDER SQ-ERROR-STATE"), STATUS("LOC_PROT_ERR"),
+	 SAYS("the requests before it are executed, it completes with IBV_WC_LOC_PROT_ERR, those "
+	      "behind it and those posted later with IBV_WC_WR_FLUSH_ERR in the order of posting, "
+	      "signalled or not; nothing of them is executed")},
+	{"lkey-write-unsignaled",
+	 POSTS("RDMA_WRITE 600, 3 x RDMA_WRITE 600 unsignaled, SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2})},
+	{"lkey-read", QPS("RC XRC_SEND"),
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, RDMA_READ 600, RDMA_READ 600 fence "
+	       "unsignaled, SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 ERRATA("FAILURE-STATUS FLUSH-ORDER SQ-ERROR-STATE ANSWER-KEY")},
+	{"lkey-read-unsignaled",
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, RDMA_READ 600 unsignaled, RDMA_READ 600 "
+	       "fence unsignaled, SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2})},
+	{"lkey-send", QPS("RC UC XRC_SEND"),
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, SEND 600, SEND 600 unsignaled, SEND 600, "
+	       "SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), FORMS({""}, {"-ex", {{"ex", 1}}}),
+	 ERRATA("FAILURE-STATUS FLUSH-ORDER SQ-ERROR-STATE")},
+	{"lkey-send-unsignaled",
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, 2 x SEND 600 unsignaled, SEND 600, SEND 600 "
+	       "unsignaled"),
+	 ARGS({"bad", 2})},
+	{"lkey-send", QPS("UD"), POSTS("SEND 600, SEND 600 unsignaled, SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 0}), FORMS({""}, {"-ex", {{"ex", 1}}})},
+	{"lkey-send-unsignaled", POSTS("2 x SEND 600 unsignaled, SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 0})},
+	{},
+};
 
 static void flush_local_range(struct kit *k)
 {
 	fail_by(k, beyond_local, false);
 }
 
+SCENARIO(flush_local_range) = {
+	{"local-range-send", SUITE("flush"), QPS("RC UC XRC_SEND"),
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, SEND 600, SEND 600 unsignaled, SEND 600, "
+	       "SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 ERRATA("FAILURE-STATUS FLUSH-ORDER SQ-ERROR-STATE"), STATUS("LOC_PROT_ERR"),
+	 SAYS("the requests before it are executed, it completes with IBV_WC_LOC_PROT_ERR, those "
+	      "behind it and those posted later with IBV_WC_WR_FLUSH_ERR in the order of posting, "
+	      "signalled or not; nothing of them is executed")},
+	{"local-range-send", QPS("UD"), POSTS("SEND 600, SEND 600 unsignaled, SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 0})},
+	{},
+};
+
 static void flush_remote_range(struct kit *k)
 {
 	fail_by(k, beyond_remote, false);
 }
 
+SCENARIO(flush_remote_range) = {
+	{"range-write", SUITE("flush"), QPS("RC XRC_SEND"),
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, "
+	       "SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 ERRATA("FAILURE-STATUS FLUSH-ORDER SQ-ERROR-STATE"), STATUS("REM_ACCESS_ERR"),
+	 SAYS("the requests before it are executed, it completes with IBV_WC_REM_ACCESS_ERR, those "
+	      "behind it and those posted later with IBV_WC_WR_FLUSH_ERR in the order of posting, "
+	      "signalled or not; nothing of them is executed")},
+	{"range-read",
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, RDMA_READ 600, RDMA_READ 600 unsignaled, "
+	       "SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2})},
+	{},
+};
+
 static void flush_misaligned(struct kit *k)
 {
 	fail_by(k, misaligned, true);
 }
+
+SCENARIO(flush_misaligned) = {
+	{"misaligned-atomic", SUITE("flush"), QPS("RC XRC_SEND"),
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, ATOMIC_CMP_AND_SWP, ATOMIC_CMP_AND_SWP "
+	       "unsignaled, SEND 600, SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 ERRATA("FAILURE-STATUS FLUSH-ORDER SQ-ERROR-STATE"), STATUS("REM_INV_REQ_ERR"),
+	 SAYS("the requests before it are executed, it completes with IBV_WC_REM_INV_REQ_ERR, those "
+	      "behind it and those posted later with IBV_WC_WR_FLUSH_ERR in the order of posting, "
+	      "signalled or not; nothing of them is executed")},
+	{},
+};
 
 /* The failing SEND consumes a receive that it cannot use; the receiver's completion has the reason. */
 static void bad_receive(struct kit *k, uint32_t len, uint32_t lkey_xor, enum ibv_wc_status status)
@@ -246,10 +356,34 @@ static void flush_recv_short(struct kit *k)
 	bad_receive(k, 16, 0, IBV_WC_LOC_LEN_ERR);
 }
 
+SCENARIO(flush_recv_short) = {
+	{"receive-short", SUITE("flush"), QPS("RC"),
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, SEND 600, SEND 600 unsignaled, SEND 600, "
+	       "SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 ERRATA("FAILURE-STATUS FLUSH-ORDER SQ-ERROR-STATE"), STATUS("REM_INV_REQ_ERR"),
+	 SAYS("the requests before it are executed, it completes with IBV_WC_REM_INV_REQ_ERR, those "
+	      "behind it and those posted later with IBV_WC_WR_FLUSH_ERR in the order of posting, "
+	      "signalled or not; nothing of them is executed")},
+	{},
+};
+
 static void flush_recv_lkey(struct kit *k)
 {
 	bad_receive(k, 4096, 0x5a, IBV_WC_LOC_PROT_ERR);
 }
+
+SCENARIO(flush_recv_lkey) = {
+	{"receive-lkey", SUITE("flush"), QPS("RC"),
+	 POSTS("RDMA_WRITE 600, RDMA_WRITE 600 unsignaled, SEND 600, SEND 600 unsignaled, SEND 600, "
+	       "SEND 600 unsignaled"),
+	 ARGS({"bad", 2}), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 ERRATA("FAILURE-STATUS FLUSH-ORDER SQ-ERROR-STATE"), STATUS("REM_OP_ERR"),
+	 SAYS("the requests before it are executed, it completes with IBV_WC_REM_OP_ERR, those behind "
+	      "it and those posted later with IBV_WC_WR_FLUSH_ERR in the order of posting, signalled "
+	      "or not; nothing of them is executed")},
+	{},
+};
 
 static int to_error(struct kit *k)
 {
@@ -288,6 +422,15 @@ static void flush_modify(struct kit *k)
 		collect_memory(k->l, k->l->next_use, k->res);
 }
 
+SCENARIO(flush_modify) = {
+	{"modify-err", SUITE("flush"), QPS("RC XRC_SEND"),
+	 POSTS("SEND 600 unsignaled, SEND 600, SEND 600 unsignaled, SEND 600"), ARGS({"bad", 0}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/error"), ERRATA("FLUSH-ORDER"), STATUS("WR_FLUSH_ERR"),
+	 SAYS("all that is outstanding, and all that is posted afterwards, completes with "
+	      "IBV_WC_WR_FLUSH_ERR in the order of posting; no memory is touched")},
+	{},
+};
+
 /* A QP that never was in RTS is moved to the error state; then requests are posted. */
 static void flush_unready(struct kit *k)
 {
@@ -311,15 +454,14 @@ static void flush_unready(struct kit *k)
 		collect_memory(k->l, k->l->next_use, k->res);
 }
 
-const struct scenario flush_scenarios[] = {
-	{"flush_rkey", flush_rkey},
-	{"flush_lkey", flush_lkey},
-	{"flush_local_range", flush_local_range},
-	{"flush_remote_range", flush_remote_range},
-	{"flush_misaligned", flush_misaligned},
-	{"flush_recv_short", flush_recv_short},
-	{"flush_recv_lkey", flush_recv_lkey},
-	{"flush_modify", flush_modify},
-	{"flush_unready", flush_unready},
-	{NULL, NULL},
+SCENARIO(flush_unready) = {
+	{"err-from-init", SUITE("flush"), QPS("RC UC UD XRC_SEND"),
+	 POSTS("SEND 600 unsignaled, SEND 600, SEND 600 unsignaled"), ARGS({"bad", 0}, {"short_of", 2}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/error"), ERRATA("FLUSH-ORDER"), STATUS("WR_FLUSH_ERR"),
+	 SAYS("what is posted in ERR, to a QP that came there from INIT, is taken, and completes with "
+	      "IBV_WC_WR_FLUSH_ERR")},
+	{"err-from-rtr", ARGS({"bad", 0}, {"short_of", 1}),
+	 SAYS("what is posted in ERR, to a QP that came there from RTR, is taken, and completes with "
+	      "IBV_WC_WR_FLUSH_ERR")},
+	{},
 };

@@ -153,6 +153,32 @@ static void segments(struct kit *k)
 	kit_expect_none(k, l, l->peer_cq);
 }
 
+SCENARIO(segments) = {
+	{"one-segment", SUITE("tso"), QPS("UD RAW_PACKET"), POSTS("TSO 300+"), ARGS({"mss", 512}),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send_tso"),
+	 ALSO("ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send_tso/segments "
+	      "ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send_tso/hdr"),
+	 ERRATA("TSO-HDR TSO-UD"),
+	 SAYS("each segment arrives with its own IP length, IP id and TCP sequence number, CWR only in "
+	      "the first, FIN and PSH only in the last, both checksums right, and its piece of the "
+	      "payload")},
+	{"full-segments", POSTS("TSO 1536+"), ARGS({"mss", 512})},
+	{"last-short", POSTS("TSO 1500+"), ARGS({"mss", 512})},
+	{"last-of-six", POSTS("TSO 1030+"), ARGS({"mss", 512})},
+	{"odd-segments", POSTS("TSO 700+"), ARGS({"mss", 101})},
+	{"one-byte-segments", POSTS("TSO 7+"), ARGS({"mss", 1})},
+	{"segment-of", POSTS("TSO 700+"),
+	 FORMS({"-all", {{"mss", 700}}}, {"-all-but-one", {{"mss", 699}}}, {"-more", {{"mss", 701}}})},
+	{"one-byte", POSTS("TSO 1+"), ARGS({"mss", 1})},
+	{"longer-than-a-frame", POSTS("TSO 4096+4096+3808"), ARGS({"mss", 900})},
+	{"options", POSTS("TSO 1030+"), ARGS({"mss", 512}, {"options", 8})},
+	{"too-long", POSTS("TSO 4096+4096+3808"), ARGS({"mss", 11000}), ALSO(""), STATUS("LOC_LEN_ERR"),
+	 SAYS("IBV_WC_LOC_LEN_ERR, and nothing arrives")},
+	{"not-tcp", POSTS("TSO 700+"), ARGS({"mss", 100}, {"protocol", 17}), STATUS("LOC_QP_OP_ERR"),
+	 SAYS("IBV_WC_LOC_QP_OP_ERR, and nothing arrives")},
+	{},
+};
+
 /* One frame or IPoIB message with wrong checksums: corrected on request, unchanged otherwise. */
 static void checksums(struct kit *k)
 {
@@ -201,6 +227,65 @@ static void checksums(struct kit *k)
 	KIT_CHECK(k, !memcmp(got + IP + TCP, data + skip + IP + TCP, len - TCP), "the payload has changed");
 }
 
+SCENARIO(checksums) = {
+	{"udp-asked", SUITE("checksum"), QPS("UD"), POSTS("SEND 300 ip_csum"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_IP_CSUM"), ERRATA("IP-CSUM-UD"),
+	 NEEDS("flags/IP_CSUM"),
+	 SAYS("the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK")},
+	{"udp-not-asked", POSTS("SEND 300"), CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"),
+	 SAYS("wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK")},
+	{"udp-odd", POSTS("SEND 301 ip_csum"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_IP_CSUM"),
+	 SAYS("the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK")},
+	{"udp-region", POSTS("SEND 302 ip_csum"), ARGS({"region", 1}),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Flags/IBV_SEND_IP_CSUM")},
+	{"udp-other-flags", POSTS("SEND 300 fence solicited"),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"),
+	 SAYS("wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK")},
+	{"tcp-asked", POSTS("SEND 300 ip_csum"), ARGS({"tcp", 1}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_IP_CSUM"),
+	 SAYS("the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK")},
+	{"tcp-not-asked", POSTS("SEND 300"), ARGS({"tcp", 1}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"),
+	 SAYS("wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK")},
+	{"tcp-odd", POSTS("SEND 301 ip_csum"), ARGS({"tcp", 1}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_IP_CSUM"),
+	 SAYS("the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK")},
+	{"tcp-region", POSTS("SEND 302 ip_csum"), ARGS({"tcp", 1}, {"region", 1}),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Flags/IBV_SEND_IP_CSUM")},
+	{"tcp-other-flags", POSTS("SEND 300 fence solicited"), ARGS({"tcp", 1}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"),
+	 SAYS("wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK")},
+	{"udp-asked", QPS("RAW_PACKET"), POSTS("SEND 300 ip_csum"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_IP_CSUM"), ERRATA(""),
+	 SAYS("the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK")},
+	{"udp-not-asked", POSTS("SEND 300"), CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"),
+	 SAYS("wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK")},
+	{"udp-odd", POSTS("SEND 301 ip_csum"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_IP_CSUM"),
+	 SAYS("the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK")},
+	{"udp-region", POSTS("SEND 302 ip_csum"), ARGS({"region", 1}),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Flags/IBV_SEND_IP_CSUM")},
+	{"udp-other-flags", POSTS("SEND 300 fence solicited"),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"),
+	 SAYS("wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK")},
+	{"tcp-asked", POSTS("SEND 300 ip_csum"), ARGS({"tcp", 1}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_IP_CSUM"),
+	 SAYS("the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK")},
+	{"tcp-not-asked", POSTS("SEND 300"), ARGS({"tcp", 1}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"),
+	 SAYS("wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK")},
+	{"tcp-odd", POSTS("SEND 301 ip_csum"), ARGS({"tcp", 1}),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_IP_CSUM"),
+	 SAYS("the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK")},
+	{"tcp-region", POSTS("SEND 302 ip_csum"), ARGS({"tcp", 1}, {"region", 1}),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Flags/IBV_SEND_IP_CSUM")},
+	{"tcp-other-flags", POSTS("SEND 300 fence solicited"), ARGS({"tcp", 1}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"),
+	 SAYS("wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK")},
+	{},
+};
+
 /* A frame that is shorter than the least of Ethernet: zeros follow it. */
 static void padding(struct kit *k)
 {
@@ -228,9 +313,9 @@ static void padding(struct kit *k)
 			  l->slot[0][i]);
 }
 
-const struct scenario frame_scenarios[] = {
-	{"segments", segments},
-	{"checksums", checksums},
-	{"padding", padding},
-	{NULL, NULL},
+SCENARIO(padding) = {
+	{"padding", SUITE("checksum"), QPS("RAW_PACKET"), POSTS("SEND 20"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send"), LEVEL("SHOULD"), ERRATA("RAW-PADDING"),
+	 SAYS("a frame of 20 bytes arrives with 60, and the other 40 are zeros")},
+	{},
 };

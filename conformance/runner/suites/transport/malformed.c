@@ -335,6 +335,17 @@ static void packet_wrong(struct kit *k)
 	pqp_close(&t);
 }
 
+SCENARIO(packet_wrong) = {
+	{"wrong", SUITE("packet"), QPS("RC UC XRC_SEND"), FORMS({""}, {"-ipv4", {{"ipv4", 1}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/pkey_index"), LEVEL("SHOULD"), ERRATA("PACKET-DROPPED"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("a packet with a wrong header, checksum, length, address, P_Key, transport or ICRC, or "
+	      "that is cut off, has no effect and no answer; the right one with the same PSN is "
+	      "executed")},
+	{"wrong", QPS("UD"), FORMS({""}, {"-ipv4", {{"ipv4", 1}}}), CLAUSE("ibv_modify_qp/DESCRIPTION/qkey")},
+	{},
+};
+
 #define BEHIND 6 /* bytes of the frame behind the packet */
 
 /* What is behind the IP packet belongs to the link (IEEE 802.3: padding). */
@@ -391,8 +402,11 @@ static void packet_harmless(struct kit *k)
 	pqp_close(&t);
 }
 
-const struct scenario malformed_scenarios[] = {
-	{"packet_wrong", packet_wrong},
-	{"packet_harmless", packet_harmless},
-	{NULL, NULL},
+SCENARIO(packet_harmless) = {
+	{"harmless", SUITE("packet"), QPS("RC UC UD XRC_SEND"), FORMS({""}, {"-ipv4", {{"ipv4", 1}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/ah_attr"), LEVEL("SHOULD"), ERRATA("PACKET-TAKEN"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("packets are executed whatever the fields are that routers may change, or that are "
+	      "reserved")},
+	{},
 };

@@ -225,7 +225,12 @@ static void packet_multicast(struct kit *k)
 	pqp_close(&g.t);
 }
 
-const struct scenario multicast_scenarios[] = {
-	{"packet_multicast", packet_multicast},
-	{NULL, NULL},
+SCENARIO(packet_multicast) = {
+	{"multicast", SUITE("packet"), QPS("UD"), FORMS({""}, {"-ipv4", {{"ipv4", 1}}}),
+	 CLAUSE("ibv_attach_mcast/DESCRIPTION/attach"), ALSO("ibv_attach_mcast/NOTES/single"),
+	 LEVEL("SHOULD"), ERRATA("MULTICAST-COPY"), NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("each QP that is attached to a group gets a copy of each datagram to it that has the "
+	      "right P_Key, Q_Key and destination QP number, and a single one, until it is detached; "
+	      "no other QP does")},
+	{},
 };

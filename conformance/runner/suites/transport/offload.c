@@ -369,6 +369,15 @@ static void offload_shapes(struct kit *k)
 	}
 }
 
+SCENARIO(offload_shapes) = {
+	{"shapes", SUITE("checksum"), QPS("UD RAW_PACKET"), POSTS("SEND 300 ip_csum"),
+	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_IP_CSUM"), LEVEL("SHOULD"),
+	 ERRATA("IP-CSUM-SCOPE IP-CSUM-UD"),
+	 SAYS("on request each checksum that a frame has becomes right, whatever headers it has, and "
+	      "nothing else changes; IBV_WC_IP_CSUM_OK for right ones of IPv4, and for no others")},
+	{},
+};
+
 /* A field of an IP header with a value that makes no packet of the frame: it stays as it is, and nothing is verified. */
 static const struct broken {
 	const char *what;
@@ -421,6 +430,15 @@ static void offload_broken(struct kit *k)
 			KIT_FAULT(k, "IP header: %s", b->what);
 	}
 }
+
+SCENARIO(offload_broken) = {
+	{"broken", SUITE("checksum"), QPS("UD RAW_PACKET"), POSTS("SEND 300 ip_csum"),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"), LEVEL("SHOULD"),
+	 ERRATA("IP-CSUM-SCOPE IP-CSUM-UD"),
+	 SAYS("a frame whose IP header has a wrong version, length or chain arrives as it is, whether "
+	      "checksums were asked for or not, and without IBV_WC_IP_CSUM_OK")},
+	{},
+};
 
 /* ---- Segments ---- */
 
@@ -495,6 +513,15 @@ static void offload_streams(struct kit *k)
 		kit_expect_none(k, k->l, k->l->peer_cq);
 }
 
+SCENARIO(offload_streams) = {
+	{"shapes", SUITE("tso"), QPS("UD RAW_PACKET"), POSTS("TSO 600"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send_tso"), LEVEL("SHOULD"),
+	 ERRATA("TSO-HDR TSO-UD"),
+	 SAYS("segments of streams with VLAN tags, options and extension headers arrive with the right "
+	      "headers")},
+	{},
+};
+
 /* Headers that do not end with that of a TCP packet: the request fails, and nothing is sent. */
 static const struct broken headers[] = {
 	{"UDP", {"", 0, 4, 0, UDP, .len = 700}, 0, 0x45},
@@ -554,10 +581,11 @@ static void offload_refused(struct kit *k)
 	}
 }
 
-const struct scenario offload_scenarios[] = {
-	{"offload_broken", offload_broken},
-	{"offload_refused", offload_refused},
-	{"offload_shapes", offload_shapes},
-	{"offload_streams", offload_streams},
-	{NULL, NULL},
+SCENARIO(offload_refused) = {
+	{"broken", SUITE("tso"), QPS("UD RAW_PACKET"), POSTS("TSO 600"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send_tso"), LEVEL("SHOULD"),
+	 ERRATA("TSO-HDR TSO-UD"), STATUS("LOC_QP_OP_ERR"),
+	 SAYS("IBV_WC_LOC_QP_OP_ERR for each header that does not end with that of a TCP packet, and "
+	      "nothing arrives")},
+	{},
 };

@@ -67,7 +67,15 @@ static void oversize(struct kit *k)
 	link_destroy(k->l);
 }
 
-const struct scenario oversize_scenarios[] = {
-	{"oversize", oversize},
-	{NULL, NULL},
+SCENARIO(oversize) = {
+	{"oversize-send", SUITE("mtu"), QPS("RC"), POSTS("SEND 600"), CLAUSE("ibv_poll_cq/DESCRIPTION/error"),
+	 LEVEL("SHOULD"), ERRATA("OVERSIZE"), STATUS("LOC_LEN_ERR"), SGES(30),
+	 SAYS("a message of max_msg_sz of the port and one byte is refused, or completes with "
+	      "IBV_WC_LOC_LEN_ERR; nothing arrives")},
+	{"oversize-{short}", QPS("RC UC"), POSTS("{op} 600"), OPS("RDMA_WRITE RDMA_READ"), SGES(30)},
+	{"longest-{short}", QPS("RC"), OPS("RDMA_WRITE RDMA_READ"), ARGS({"more", 0}), LEVEL(""),
+	 ERRATA("FAILURE-STATUS"), STATUS("REM_ACCESS_ERR"), SGES(30),
+	 SAYS("a message of max_msg_sz of the port is no local error: a wrong rkey is refused by the "
+	      "responder")},
+	{},
 };

@@ -204,7 +204,11 @@ static void rate_limit(struct kit *k)
 	end_free(p.mem);
 }
 
-const struct scenario pace_scenarios[] = {
-	{"rate_limit", rate_limit},
-	{NULL, NULL},
+SCENARIO(rate_limit) = {
+	{"rate-limit", SUITE("pacing"), QPS("RAW_PACKET"), ARGS({"kbps", 8000}),
+	 CLAUSE("ibv_modify_qp_rate_limit/DESCRIPTION/rate_limit"), LEVEL("SHOULD"), ERRATA("RATE-LIMIT"),
+	 SAYS("frames never leave earlier than the limit allows, behind a burst too; a queue with a "
+	      "higher limit, with a limit that was raised or removed, or with a burst, has finished "
+	      "before a slow one")},
+	{},
 };

@@ -431,6 +431,20 @@ static void packet_refused(struct kit *k)
 	pqp_close(&t);
 }
 
+SCENARIO(packet_refused) = {
+	{"refused", SUITE("packet"), QPS("RC XRC_SEND"), ARGS({"kind", 0}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/path_mtu"), LEVEL("SHOULD"), ERRATA("PACKET-REFUSED"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("each request that is out of order, of a wrong length, not aligned, or not allowed, is "
+	      "refused with its NAK; the QP goes to ERR with an event, or its receive completes in "
+	      "error; no other byte of memory changes")},
+	{"refused-flush", ARGS({"kind", 1}), CLAUSE("ibv_reg_mr/DESCRIPTION/access"),
+	 NEEDS("operations/RAW_PACKET operations/UC operations/{qp}/FLUSH")},
+	{"refused-atomic_write", ARGS({"kind", 2}),
+	 NEEDS("operations/RAW_PACKET operations/UC operations/{qp}/ATOMIC_WRITE")},
+	{},
+};
+
 /* Requests that reach the first and the last byte, and requests without a byte, whose key and address count for nothing. */
 static void packet_bounds(struct kit *k)
 {
@@ -474,8 +488,10 @@ static void packet_bounds(struct kit *k)
 	pqp_close(&t);
 }
 
-const struct scenario refusal_scenarios[] = {
-	{"packet_refused", packet_refused},
-	{"packet_bounds", packet_bounds},
-	{NULL, NULL},
+SCENARIO(packet_bounds) = {
+	{"bounds", SUITE("packet"), QPS("RC XRC_SEND"), CLAUSE("ibv_reg_mr/DESCRIPTION/access"),
+	 LEVEL("SHOULD"), ERRATA("KEY-RIGHTS"), NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("WRITEs of the first and last bytes of a region are executed, and requests of no byte "
+	      "with any key and address")},
+	{},
 };

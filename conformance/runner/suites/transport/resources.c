@@ -232,6 +232,20 @@ static void packet_resources(struct kit *k)
 	pqp_close(&t);
 }
 
+SCENARIO(packet_resources) = {
+	{"resources", SUITE("packet"), QPS("RC XRC_SEND"), ARGS({"kind", 0}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/max_dest_rd_atomic"), LEVEL("SHOULD"), ERRATA("RD-ATOMIC-LIMIT"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("as many requests as max_dest_rd_atomic that are answered later are executed at a time; "
+	      "one more is refused with NAK invalid request, after the others were answered; if it is "
+	      "0 each is")},
+	{"resources-flush", ARGS({"kind", 1}, {"rights", IBV_ACCESS_FLUSH_GLOBAL}),
+	 NEEDS("operations/RAW_PACKET operations/UC operations/{qp}/FLUSH")},
+	{"resources-atomic_write", ARGS({"kind", 2}),
+	 NEEDS("operations/RAW_PACKET operations/UC operations/{qp}/ATOMIC_WRITE")},
+	{},
+};
+
 /* ---- Again ---- */
 
 static uint32_t distance(uint32_t to, uint32_t from)
@@ -580,8 +594,15 @@ static void packet_repeated(struct kit *k)
 	pqp_close(&t);
 }
 
-const struct scenario resource_scenarios[] = {
-	{"packet_resources", packet_resources},
-	{"packet_repeated", packet_repeated},
-	{NULL, NULL},
+SCENARIO(packet_repeated) = {
+	{"repeated", SUITE("packet"), QPS("RC XRC_SEND"), ARGS({"kind", 0}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/max_dest_rd_atomic"), LEVEL("SHOULD"), ERRATA("PSN-REPEATED"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("repeated requests are executed once and answered each time, also before the first "
+	      "answer; those that cannot be what was executed are dropped")},
+	{"repeated-flush", ARGS({"kind", 1}, {"rights", IBV_ACCESS_FLUSH_GLOBAL}),
+	 NEEDS("operations/RAW_PACKET operations/UC operations/{qp}/FLUSH")},
+	{"repeated-atomic_write", ARGS({"kind", 2}),
+	 NEEDS("operations/RAW_PACKET operations/UC operations/{qp}/ATOMIC_WRITE")},
+	{},
 };

@@ -113,10 +113,66 @@ static void rnr_exhausted(struct kit *k)
 	exhausted(k, post_unready);
 }
 
+SCENARIO(rnr_exhausted) = {
+	{"rnr_retry", SUITE("rnr"), QPS("RC XRC_SEND"), POSTS("SEND 600, SEND 600 unsignaled"),
+	 ARGS({"timer", 1}, {"gap_us", 10}),
+	 FORMS({"-0", {{"rnr_retry", 0}}}, {"-2", {{"rnr_retry", 2}, {"least_us", 20}}},
+	       {"-3", {{"rnr_retry", 3}, {"least_us", 30}}}, {"-4", {{"rnr_retry", 4}, {"least_us", 40}}},
+	       {"-5", {{"rnr_retry", 5}, {"least_us", 50}}}, {"-6", {{"rnr_retry", 6}, {"least_us", 60}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/rnr_retry"),
+	 ERRATA("RNR-RETRY FLUSH-ORDER XRC_SEND/XRC-ATTRIBUTES"), STATUS("RNR_RETRY_EXC_ERR"),
+	 SAYS("without a receive the first request completes with IBV_WC_RNR_RETRY_EXC_ERR after "
+	      "{rnr_retry} repetitions of at least {gap_us} us each, the second with "
+	      "IBV_WC_WR_FLUSH_ERR")},
+	{"rnr_retry-1", QPS("RC"),
+	 ARGS({"rnr_retry", 1}, {"timer", 0}, {"gap_us", 655360}, {"least_us", 655360}),
+	 ERRATA("RNR-RETRY FLUSH-ORDER")},
+	{"min_rnr_timer", QPS("RC XRC_SEND"), ARGS({"rnr_retry", 2}),
+	 FORMS({"-1", {{"timer", 1}, {"gap_us", 10}, {"least_us", 20}}},
+	       {"-8", {{"timer", 8}, {"gap_us", 160}, {"least_us", 320}}},
+	       {"-12", {{"timer", 12}, {"gap_us", 640}, {"least_us", 1280}}},
+	       {"-14", {{"timer", 14}, {"gap_us", 1280}, {"least_us", 2560}}},
+	       {"-16", {{"timer", 16}, {"gap_us", 2560}, {"least_us", 5120}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/min_rnr_timer"),
+	 ERRATA("RNR-TIMER FLUSH-ORDER XRC_SEND/XRC-ATTRIBUTES")},
+	{"write_imm", POSTS("RDMA_WRITE_WITH_IMM 600, SEND 600 unsignaled"),
+	 ARGS({"rnr_retry", 2}, {"timer", 1}, {"gap_us", 10}, {"least_us", 20}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/rnr_retry"),
+	 ERRATA("RNR-RETRY FLUSH-ORDER XRC_SEND/XRC-ATTRIBUTES")},
+	{"rnr_retry-1", QPS("XRC_SEND"), POSTS("SEND 600, SEND 600 unsignaled"),
+	 ARGS({"rnr_retry", 1}, {"timer", 1}, {"gap_us", 10}, {"least_us", 10})},
+	{},
+};
+
 static void retry_exhausted(struct kit *k)
 {
 	exhausted(k, post_to_nobody);
 }
+
+SCENARIO(retry_exhausted) = {
+	{"retry_cnt", SUITE("retry"), QPS("RC XRC_SEND"), POSTS("SEND 600, SEND 600 unsignaled"),
+	 ARGS({"timeout", 8}, {"gap_us", 1048}),
+	 FORMS({"-0", {{"retry_cnt", 0}, {"least_us", 1048}}}, {"-1", {{"retry_cnt", 1}, {"least_us", 2096}}},
+	       {"-3", {{"retry_cnt", 3}, {"least_us", 4192}}},
+	       {"-7", {{"retry_cnt", 7}, {"least_us", 8384}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/retry_cnt"),
+	 ERRATA("RETRY-COUNT FLUSH-ORDER XRC_SEND/XRC-ATTRIBUTES"), STATUS("RETRY_EXC_ERR"),
+	 SAYS("the first request completes with IBV_WC_RETRY_EXC_ERR after {retry_cnt} repetitions, "
+	      "not before {gap_us} us each, the second with IBV_WC_WR_FLUSH_ERR")},
+	{"timeout", ARGS({"retry_cnt", 2}),
+	 FORMS({"-6", {{"timeout", 6}, {"gap_us", 262}, {"least_us", 786}}},
+	       {"-11", {{"timeout", 11}, {"gap_us", 8388}, {"least_us", 25164}}},
+	       {"-12", {{"timeout", 12}, {"gap_us", 16777}, {"least_us", 50331}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/timeout"),
+	 ERRATA("ACK-TIMEOUT FLUSH-ORDER XRC_SEND/XRC-ATTRIBUTES")},
+	{"gone-{short}", POSTS("{op} 600, SEND 600 unsignaled"), OPS("RDMA_WRITE RDMA_READ"),
+	 ARGS({"retry_cnt", 1}, {"timeout", 8}, {"gap_us", 1048}, {"least_us", 2096}, {"destroy", 1}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/retry_cnt"),
+	 ERRATA("RETRY-COUNT FLUSH-ORDER XRC_SEND/XRC-ATTRIBUTES")},
+	{"gone-atomic_fetch_add", POSTS("ATOMIC_FETCH_AND_ADD, SEND 600 unsignaled"),
+	 ARGS({"retry_cnt", 1}, {"timeout", 8}, {"gap_us", 1048}, {"least_us", 2096}, {"destroy", 1})},
+	{},
+};
 
 /*
  * A QP that retries without limit: it has not given up when another one, with a limit, has made all its attempts.
@@ -169,6 +225,15 @@ static void rnr_endless(struct kit *k)
 		get_ready(k, plans);
 }
 
+SCENARIO(rnr_endless) = {
+	{"rnr_retry-7", SUITE("rnr"), QPS("RC XRC_SEND"), POSTS("2 x SEND 600"),
+	 ARGS({"timer", 8}, {"rnr_retry", 7}), CLAUSE("ibv_modify_qp/DESCRIPTION/rnr_retry"),
+	 ERRATA("RNR-RETRY XRC_SEND/XRC-ATTRIBUTES"),
+	 SAYS("the request is still tried when another QP has given up after 6 repetitions, and is "
+	      "executed once a receive is posted")},
+	{},
+};
+
 /* Timeout 0: no limit. */
 static void timeout_endless(struct kit *k)
 {
@@ -179,10 +244,10 @@ static void timeout_endless(struct kit *k)
 	outlasts(k, &patient, &finite, post_to_nobody, IBV_WC_RETRY_EXC_ERR, plans);
 }
 
-const struct scenario retry_scenarios[] = {
-	{"rnr_exhausted", rnr_exhausted},
-	{"rnr_endless", rnr_endless},
-	{"retry_exhausted", retry_exhausted},
-	{"timeout_endless", timeout_endless},
-	{NULL, NULL},
+SCENARIO(timeout_endless) = {
+	{"timeout-0", SUITE("retry"), QPS("RC XRC_SEND"), POSTS("SEND 600"),
+	 ARGS({"timeout", 8}, {"retry_cnt", 7}), CLAUSE("ibv_modify_qp/DESCRIPTION/timeout"), LEVEL("SHOULD"),
+	 ERRATA("ACK-TIMEOUT XRC_SEND/XRC-ATTRIBUTES"), STATUS("RETRY_EXC_ERR"),
+	 SAYS("without a timeout the request is not given up while another QP gives up all its attempts")},
+	{},
 };

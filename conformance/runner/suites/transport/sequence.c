@@ -264,6 +264,16 @@ static void packet_sequence(struct kit *k)
 	pqp_close(&t);
 }
 
+SCENARIO(packet_sequence) = {
+	{"sequence", SUITE("packet"), QPS("RC XRC_SEND"), FORMS({""}, {"-ipv4", {{"ipv4", 1}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/rq_psn"), LEVEL("SHOULD"), ERRATA("PSN-REPEATED"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("one NAK for a gap; repeated WRITEs and SENDs are acknowledged, READs and parts of them "
+	      "answered again, atomics answered as before; answers come in order, with their PSNs and "
+	      "lengths")},
+	{},
+};
+
 /* A message of three packets, for a receive that is posted late; with the code of min_rnr_timer. */
 static bool late_receive(struct packet_qp *t)
 {
@@ -310,6 +320,14 @@ static void packet_rnr(struct kit *k)
 		pqp_judge_memory(&t);
 	pqp_close(&t);
 }
+
+SCENARIO(packet_rnr) = {
+	{"rnr", SUITE("packet"), QPS("RC XRC_SEND"), CLAUSE("ibv_modify_qp/DESCRIPTION/min_rnr_timer"),
+	 LEVEL("SHOULD"), ERRATA("RNR-TIMER"), NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("for each code one RNR NAK with it for a message that finds no receive; the repeated "
+	      "message is received")},
+	{},
+};
 
 /* ---- Messages of which RESET or ERR leaves the rest ---- */
 
@@ -382,9 +400,10 @@ static void packet_begun(struct kit *k)
 	pqp_close(&t);
 }
 
-const struct scenario sequence_scenarios[] = {
-	{"packet_begun", packet_begun},
-	{"packet_sequence", packet_sequence},
-	{"packet_rnr", packet_rnr},
-	{NULL, NULL},
+SCENARIO(packet_begun) = {
+	{"begun", SUITE("packet"), QPS("RC XRC_SEND UC"), CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"),
+	 LEVEL("SHOULD"), ERRATA("QP-RECYCLE"), NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("RESET, with or without ERR before it, drops a message of which two packets have come, "
+	      "with its receive; the next message starts again, in a receive that was posted afterwards")},
+	{},
 };

@@ -209,6 +209,15 @@ static void packet_lost(struct kit *k)
 	pqp_close(&t);
 }
 
+SCENARIO(packet_lost) = {
+	{"lost", SUITE("packet"), QPS("UC"), FORMS({""}, {"-ipv4", {{"ipv4", 1}}}),
+	 CLAUSE("ibv_modify_qp/DESCRIPTION/rq_psn"), LEVEL("SHOULD"), ERRATA("UC-GAP"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("a message of which any packet is lost, that finds no receive, does not fit or is not "
+	      "allowed, is dropped; the next one arrives whole")},
+	{},
+};
+
 /* ---- Datagrams ---- */
 
 /* The 40 bytes before a datagram: its IPv6 header, or 20 undefined bytes and its IPv4 header (erratum GRH-ROCE). */
@@ -282,8 +291,11 @@ static void packet_datagram(struct kit *k)
 	pqp_close(&t);
 }
 
-const struct scenario unreliable_scenarios[] = {
-	{"packet_lost", packet_lost},
-	{"packet_datagram", packet_datagram},
-	{NULL, NULL},
+SCENARIO(packet_datagram) = {
+	{"datagram", SUITE("packet"), QPS("UD"), FORMS({""}, {"-ipv4", {{"ipv4", 1}}}),
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_GRH"), LEVEL("SHOULD"), ERRATA("UD-DROPPED"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("datagrams of all lengths arrive with their IP header, source QP and immediate data; one "
+	      "that finds no receive, or does not fit, is dropped")},
+	{},
 };

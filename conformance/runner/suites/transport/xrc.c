@@ -179,6 +179,16 @@ static void xrc_second_srq(struct kit *k)
 	destroy(&t);
 }
 
+SCENARIO(xrc_second_srq) = {
+	{"second-srq", SUITE("xrc"), QPS("XRC_SEND"), POSTS("SEND 64"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/QP-Specific-setters/XRC_SEND"), LEVEL("SHOULD"),
+	 ERRATA("XRC-TARGET"), STATUS("REM_ACCESS_ERR"),
+	 SAYS("messages arrive in the SRQ that they name, with its completions and its protection "
+	      "domain's memory; a WRITE for an SRQ of another protection domain than the region is "
+	      "refused")},
+	{},
+};
+
 /* The receive's memory is of another protection domain than its SRQ. */
 static void xrc_receive_pd(struct kit *k)
 {
@@ -195,6 +205,14 @@ static void xrc_receive_pd(struct kit *k)
 	destroy(&t);
 }
 
+SCENARIO(xrc_receive_pd) = {
+	{"receive-pd", SUITE("xrc"), QPS("XRC_SEND"), POSTS("SEND 64"),
+	 CLAUSE("ibv_reg_mr/DESCRIPTION/access"), LEVEL("SHOULD"), ERRATA("XRC-TARGET"), STATUS("REM_OP_ERR"),
+	 SAYS("IBV_WC_LOC_PROT_ERR in a receive whose memory is of another protection domain than its "
+	      "SRQ")},
+	{},
+};
+
 /* An SRQ of another XRC domain. */
 static void xrc_other_domain(struct kit *k)
 {
@@ -209,6 +227,15 @@ static void xrc_other_domain(struct kit *k)
 	}
 	destroy(&t);
 }
+
+SCENARIO(xrc_other_domain) = {
+	{"other-domain", SUITE("xrc"), QPS("XRC_SEND"), POSTS("SEND 64"),
+	 CLAUSE("ibv_wr_post/WORK-REQUESTS/QP-Specific-setters/XRC_SEND"), LEVEL("SHOULD"),
+	 ERRATA("XRC-TARGET"), STATUS("REM_INV_REQ_ERR"),
+	 SAYS("requests for an SRQ of another XRC domain complete with IBV_WC_REM_INV_REQ_ERR, and "
+	      "change nothing")},
+	{},
+};
 
 /* The errors of the SRQ, of its CQ, and of the QP whose completion did not fit, may come in any order. */
 static void expect_srq_error(struct kit *k, const struct target *t)
@@ -347,6 +374,15 @@ static void xrc_overrun(struct kit *k)
 	destroy(&t);
 }
 
+SCENARIO(xrc_overrun) = {
+	{"srq", SUITE("overrun"), QPS("XRC_SEND"), POSTS("SEND 64"),
+	 CLAUSE("ibv_get_async_event/DESCRIPTION/IBV_EVENT_SRQ_ERR"), LEVEL("SHOULD"), ERRATA("XRC-TARGET"),
+	 STATUS("REM_OP_ERR"),
+	 SAYS("when the CQ of an SRQ overruns, IBV_EVENT_CQ_ERR and IBV_EVENT_SRQ_ERR name the two; a "
+	      "message for the SRQ is then refused, and one for another SRQ arrives")},
+	{},
+};
+
 #define NAMESAKES 3000 /* SRQs, created one after the other: numbers come twice in the same order */
 
 /*
@@ -416,8 +452,9 @@ out:
 	destroy(&t);
 }
 
-const struct scenario xrc_scenarios[] = {
-	{"xrc_namesake", xrc_namesake},     {"xrc_second_srq", xrc_second_srq},
-	{"xrc_receive_pd", xrc_receive_pd}, {"xrc_other_domain", xrc_other_domain},
-	{"xrc_overrun", xrc_overrun},       {NULL, NULL},
+SCENARIO(xrc_namesake) = {
+	{"namesake", SUITE("xrc"), QPS("XRC_SEND"), POSTS("SEND 64"), CLAUSE("ibv_poll_cq/NOTES/removed"),
+	 LEVEL("SHOULD"), ERRATA("CQ-PURGE"),
+	 SAYS("completions of an SRQ that is destroyed do not turn up for a new one with its number")},
+	{},
 };
