@@ -23,6 +23,7 @@ def shell(build, tmp_path_factory):
         if code:
             (folder / "signaled.c").write_text(code, encoding="utf-8")
         command = command.replace("-I conformance", f"-I {REPO}/conformance")
+        command = command.replace("-I build", f"-I {build.parent}")
         done = subprocess.run(
             ["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, check=False
         )
