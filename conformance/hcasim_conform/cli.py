@@ -7,12 +7,11 @@ import sys
 import time
 from collections import Counter
 from datetime import datetime, timezone
-from pathlib import Path
 
 from hcasim_cli import exits
 from rich.console import Console
 
-from hcasim_conform import commands, suites
+from hcasim_conform import commands, programs, suites
 from hcasim_conform.run import device, drive, headers, mutants
 from hcasim_conform.report import brief, diff, results
 from hcasim_conform.taps import artefacts
@@ -55,8 +54,7 @@ def bin_dir(given):
         if not (given / drive.RUNNER).exists():
             raise device.DeviceError(f"--bin '{given}': there is no {drive.RUNNER}")
         return given.resolve()
-    build = os.environ.get("HCASIM_BUILD")
-    return Path(build) / "bin" if build else Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
+    return programs.folder()
 
 
 def check_libraries(folder):

@@ -45,9 +45,9 @@ FIRST = {"name": "a", "suite": "s", "qps": "RC UC", "clause": "ibv_post_send/DES
 
 def test_a_row_inherits_the_texts_of_the_row_above_and_nothing_else(tables):
     first = FIRST | {"posts": "SEND 600", "args": {"n": 1}, "errata": "XRC_SEND/XRC-ATTRIBUTES QKEY"}
-    _, _, other = rows(tables, first, {"name": "b", "qps": "XRC_SEND", "posts": ""})
+    rc, _, other = rows(tables, first, {"name": "b", "qps": "XRC_SEND", "posts": ""})
     assert other.id == "suite/s/xrc_send/b" and other.says == "x" and not other.wrs and not other.args
-    assert other.expect.errata == ("XRC-ATTRIBUTES", "QKEY")
+    assert other.expect.errata == ("XRC-ATTRIBUTES", "QKEY") and rc.expect.errata == ("QKEY",)
 
 
 def test_forms_operations_and_a_narrow_device_make_cells_of_a_row(tables):

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,24 +95,21 @@ def rates(fixes):
 
 
 def page(fixes):
-    """Markdown: the rates, what is missed, what is open, and the list."""
+    """Markdown: the rates, what is missed, and what is open. Which cells catch the others is in the list itself."""
     lines = ["| library | faults | measured | caught | of those measured |", "|---|---|---|---|---|"]
     lines += [
         f"| {name} | {n} | {done} | {caught} | {100 * caught / max(done, 1):.0f} % |"
         for name, n, done, caught in rates(fixes)
     ]
-    lines += ["", "| missed | what a program sees | why no cell does |", "|---|---|---|"]
-    lines += [f"| `{f.id}` | {f.effect} | {f.missed} |" for f in fixes if f.missed]
+    lines += ["", "Missed, with the reason why no cell sees it:", ""]
+    lines += [item(f"- `{f.id}` ({f.library}): {f.effect}; {f.missed}") for f in fixes if f.missed]
     rest = ", ".join(f"`{f.id}`" for f in fixes if not f.missed and not f.caught_by)
-    lines += ["", f"Not measured yet: {rest or 'none'}."]
-    lines += ["", "| fault | commit | library | what a program sees | caught by |", "|---|---|---|---|---|"]
-    lines += [
-        f"| `{f.id}` | {f.commit}{f' ({f.analogy})' if f.analogy else ''} | {f.library} | {f.effect} "
-        f"| {f.dut}: `{f.caught_by[0]}` |"
-        for f in fixes
-        if f.caught_by
-    ]
+    lines += ["", item(f"Not measured yet: {rest or 'none'}.", "")]
     return "\n".join(lines) + "\n"
+
+
+def item(text, indent="  "):
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 # ---- the trial

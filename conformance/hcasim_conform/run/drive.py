@@ -16,6 +16,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hcasim_conform.programs import RUNNER
 from hcasim_conform.taps import judge as taps
 from hcasim_conform.run.watchdog import Watchdog
 
@@ -24,7 +25,6 @@ GROUP_SIZE = (100, 2000)  # least and most cells of a process, if there are enou
 NEXT = " / "  # between lines of a complaint
 COMPLAINT = 60  # last lines of stderr that a fault quotes: room for the report of a lockstep engine
 HOW = {"seed": 0, "brief": False}
-RUNNER = "hcasim-conform-runner"
 FIGURES = re.compile(r"0x[0-9a-f]+|[0-9]+")  # of a fault: they differ from cell to cell
 CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
 

@@ -6,17 +6,15 @@ rows of their cells (conformance/runner/suites/scenario.h); the requests of a ro
 from the tables.
 """
 import json
-import os
 import re
 import subprocess
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
 
+from hcasim_conform import programs
 from hcasim_conform.model.axes import Data, mandatory_setter
 from hcasim_conform.model.cells import ASK_INLINE, ASK_SGE, NARROW, TYPES, Expect, Wr
 
-RUNNER = "hcasim-conform-runner"
 PIECE = 4096  # most bytes of an SGE in a cell
 LENGTH = re.compile(r"(inline )?(\d+(?:\+\d+)*)(\+)?( most([+-]\d+)?)?")
 ARGUMENT = re.compile(r"\{(\w+)\}")
@@ -245,8 +243,7 @@ class Rows:
 @lru_cache(maxsize=None)
 def listed():
     """The scenarios of the runner of this build, and of the folder HCASIM_SCENARIOS."""
-    build = os.environ.get("HCASIM_BUILD") or Path(__file__).resolve().parents[3] / "build" / "release"
-    runner = Path(build) / "bin" / RUNNER
+    runner = programs.folder() / programs.RUNNER
     try:
         done = subprocess.run([runner, "--list"], capture_output=True, check=True)
     except OSError as error:
