@@ -41,6 +41,11 @@ int cm_address(const char *address, struct sockaddr_storage *sa)
 	return 0;
 }
 
+socklen_t cm_address_length(const struct sockaddr_storage *sa)
+{
+	return sa->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
 static int create_channel(struct cm *cm)
 {
 	memset(cm, 0, sizeof(*cm));

@@ -35,5 +35,6 @@ int cm_next(struct cm *cm, const struct dut *dut);
 void cm_close(struct cm *cm);
 /* A numeric address of a DUT file with port 0: 0 or an errno. */
 int cm_address(const char *address, struct sockaddr_storage *sa);
+socklen_t cm_address_length(const struct sockaddr_storage *sa);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "judge/watchdog.h"
 #include "suites/connection/conn.h"
 #include "suites/connection/inline.h"
 
@@ -69,7 +70,7 @@ static bool find(struct ends *e, const char *service, int flags, struct rdma_add
 	if (!(flags & RAI_PASSIVE)) {
 		cm_address(dut->requester.address, &from);
 		hints.ai_src_addr = (struct sockaddr *)&from;
-		hints.ai_src_len = sizeof(struct sockaddr_in);
+		hints.ai_src_len = cm_address_length(&from);
 	}
 	log_call(&e->k->res->log, "/* rdma_getaddrinfo(address, port, &hints, &found) */");
 	errno = 0;
@@ -131,11 +132,16 @@ static bool client_begins(struct ends *e)
 	return e->runs;
 }
 
-static bool client_ends(struct ends *e, int want)
+static void join_client(struct ends *e)
 {
 	if (e->runs)
 		pthread_join(e->thread, NULL);
 	e->runs = false;
+}
+
+static bool client_ends(struct ends *e, int want)
+{
+	join_client(e);
 	if (!kit_holds(e->k, e->ret == want))
 		KIT_FAULT(e->k, "%s of the client returned %d with errno %d, expected %d", e->step, e->ret,
 			  e->error, want);
@@ -151,29 +157,27 @@ static bool ends_begin(struct ends *e, struct kit *k, enum rdma_port_space ps, e
 	return listen_at(e);
 }
 
-static void ends_close(struct ends *e)
-{
-	if (e->client)
-		rdma_destroy_ep(e->client);
-	if (e->server)
-		rdma_destroy_ep(e->server);
-	e->client = e->server = NULL;
-}
-
+/* Without server and listener the client has its answer. */
 static void ends_finish(struct ends *e)
 {
-	ends_close(e);
-	if (e->to)
-		rdma_freeaddrinfo(e->to);
+	if (e->server)
+		rdma_destroy_ep(e->server);
 	if (e->listener)
 		rdma_destroy_ep(e->listener);
+	join_client(e);
+	if (e->client)
+		rdma_destroy_ep(e->client);
+	if (e->to)
+		rdma_freeaddrinfo(e->to);
 }
 
 static bool take_request(struct ends *e)
 {
 	log_call(&e->k->res->log, "/* rdma_get_request(listener, &id) */");
 	errno = 0;
-	if (!kit_holds(e->k, !rdma_get_request(e->listener, &e->server)))
+	if (!watchdog_readable(e->listener->channel->fd, e->k->r->dut.timeout_ms))
+		KIT_FAULT(e->k, "no connection request arrives; the client is in %s", e->step);
+	else if (!kit_holds(e->k, !rdma_get_request(e->listener, &e->server)))
 		KIT_FAULT(e->k, "rdma_get_request failed with %s", errno_name(errno));
 	return KIT_GOOD(e->k);
 }
@@ -224,6 +228,8 @@ static void ep_both_ways(struct kit *k)
 		calls(k, &to)->messages(&to, first.client, first.server);
 		second = first;
 		second.client = second.server = NULL;
+		first.listener = NULL;
+		first.to = NULL;
 		used = first.server->recv_cq;
 		if (KIT_GOOD(k) && add_data(&second, "in front: ") && client_begins(&second) &&
 		    take_request(&second) && request_has(&second, "in front: ") && accept_it(&second, NULL) &&
@@ -233,8 +239,7 @@ static void ep_both_ways(struct kit *k)
 			if (KIT_GOOD(k))
 				calls(k, &to)->messages(&to, second.client, second.server);
 		}
-		client_ends(&second, second.ret);
-		ends_close(&second);
+		ends_finish(&second);
 	}
 	ends_finish(&first);
 }
@@ -303,6 +308,14 @@ SCENARIO(ep_no_service) = {
 	{},
 };
 
+static void make_absent(struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)address)->sin6_addr.s6_addr[15] ^= 0xe0;
+	else
+		((struct sockaddr_in *)address)->sin_addr.s_addr ^= htonl(0xe0);
+}
+
 /* An address that nobody has: errno of the call is the status of the event. */
 static void ep_no_address(struct kit *k)
 {
@@ -311,7 +324,7 @@ static void ep_no_address(struct kit *k)
 	int error;
 
 	cm_address(k->r->dut.responder.address, &to);
-	((struct sockaddr_in *)&to)->sin_addr.s_addr ^= htonl(0xe0);
+	make_absent(&to);
 	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP)) {
 		KIT_FAULT(k, "rdma_create_id failed with %s", errno_name(errno));
 		return;
@@ -385,14 +398,16 @@ static void ep_no_hints(struct kit *k)
 {
 	struct rdma_addrinfo *found = NULL;
 	struct sockaddr_storage want;
+	socklen_t length;
 	int ret;
 
 	cm_address(k->r->dut.responder.address, &want);
+	length = cm_address_length(&want);
 	((struct sockaddr_in *)&want)->sin_port = htons(7471);
 	log_call(&k->res->log, "/* rdma_getaddrinfo(address, \"7471\", NULL, &found) */");
 	ret = rdma_getaddrinfo(k->r->dut.responder.address, "7471", NULL, &found);
-	if (!kit_holds(k, !ret && found && found->ai_dst_len == sizeof(struct sockaddr_in) &&
-				  !memcmp(found->ai_dst_addr, &want, sizeof(struct sockaddr_in))))
+	if (!kit_holds(k, !ret && found && found->ai_dst_len == length &&
+				  !memcmp(found->ai_dst_addr, &want, length)))
 		KIT_FAULT(k, "rdma_getaddrinfo without hints returned %d or another address", ret);
 	if (found)
 		rdma_freeaddrinfo(found);
