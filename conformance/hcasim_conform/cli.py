@@ -12,7 +12,7 @@ from hcasim_cli import exits
 from rich.console import Console
 
 from hcasim_conform import commands, programs, suites
-from hcasim_conform.run import device, drive, headers, mutants
+from hcasim_conform.run import device, drive, headers, memlock, mutants
 from hcasim_conform.report import brief, diff, results
 from hcasim_conform.taps import artefacts
 from hcasim_conform.taps import judge as taps
@@ -187,6 +187,9 @@ def conform(args):
     results.make_folder(args.out, commands.REPORTS, artefacts.FOLDER if wants_taps(args) else None)
     if args.headers:
         headers.build(args.headers, args.out)
+    note = memlock.allow(dut)
+    if note and not args.quiet:
+        print(f"hcasim conform: {note}", file=sys.stderr)
     status, data = execute(args, tables, selector, selection, dut)
     if not data:
         return status

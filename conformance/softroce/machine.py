@@ -64,6 +64,16 @@ class Machine:
         head = b"".join(b"env %s\n" % variable.encode() for variable in environment)
         self.port.sendall(head + b"run %d\n" % len(lines) + lines)
 
+    def execute(self, *arguments):
+        """What the program in the runner's place prints, and its status."""
+        self.port.sendall(b"exec %s\n" % " ".join(arguments).encode())
+        printed = []
+        for line in self.lines():
+            if line.startswith(b"= "):
+                return b"\n".join(printed).decode(), int(line[2:])
+            printed.append(line)
+        raise MachineError(self.complaint())
+
     def lines(self, deadline=None):
         """The machine's output by lines, until it ends or the deadline is reached."""
         with selectors.DefaultSelector() as selector:

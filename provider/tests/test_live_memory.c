@@ -191,30 +191,12 @@ static void test_no_descriptors(void)
 	CU_ASSERT_EQUAL(ibv_destroy_comp_channel(channel), 0);
 }
 
-/* Nothing is locked in memory: a low limit is no error. */
-static void test_memlock(void)
-{
-	struct rlimit old;
-	struct live l;
-	uint8_t *p;
-
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_MEMLOCK, &old), 0);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){0, old.rlim_max}), 0);
-	live_open(&l, &cap, 1024);
-	p = of_anonymous();
-	transfer(&l, p);
-	munmap(p, SIZE);
-	live_close(&l);
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_MEMLOCK, &old), 0);
-}
-
 int main(void)
 {
 	static const struct live_test tests[] = {
 		{"memory of every kind", test_kinds},
 		{"an SGE that does not work", test_bad_sge},
 		{"no descriptors left", test_no_descriptors},
-		{"no memory may be locked", test_memlock},
 		{},
 	};
 

@@ -37,6 +37,8 @@ struct drv_udata { /* the driver's private part of a command, already copied in;
 	int (*read_user)(const struct drv_udata *u, void *dst, uint64_t src, size_t size);
 	/* Memory of the caller that the adapter shall write to: 0, -EFAULT or -ENOMEM. */
 	int (*pin_user)(const struct drv_udata *u, uint64_t addr, size_t size);
+	/* The same for a record in a page that all objects of a context share: it is counted once. */
+	int (*pin_record)(const struct drv_udata *u, uint64_t addr, size_t size);
 	void *kernel;
 	/*
 	 * The driver's answer, or NULL: the command is done once this is false for `object`. The adapter goes on, but the

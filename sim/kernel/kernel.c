@@ -453,5 +453,6 @@ void kernel_release(struct kfile *f)
 	sysfs_update(f->dev, false);
 	numbers_free(&f->handles);
 	table_free(&f->mcasts);
+	table_free(&f->records);
 	free(f);
 }

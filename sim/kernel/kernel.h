@@ -42,11 +42,13 @@ struct task_ops {
 	/* 0 or -EFAULT */
 	int (*copy_from_user)(struct task *t, void *dst, uint64_t src, size_t len);
 	int (*copy_to_user)(struct task *t, uint64_t dst, const void *src, size_t len);
-	/*
-	 * Checks, as pinning would, that the whole range is mapped (and writable, if `write`). 0, -EFAULT,
-	 * -ENOMEM.
-	 */
+	/* Whether the task itself may read the whole range (and write it, if `write`). 0, -EFAULT, -ENOMEM. */
+	int (*access_check)(struct task *t, uint64_t addr, uint64_t len, bool write);
+	/* Whether Linux would pin it for the adapter. */
 	int (*pin_check)(struct task *t, uint64_t addr, uint64_t len, bool write);
+	/* The adapter holds so many more pages of the task. -ENOMEM: they exceed its RLIMIT_MEMLOCK; -EPERM: that is 0. */
+	int (*pin)(struct task *t, uint64_t pages);
+	void (*unpin)(struct task *t, uint64_t pages);
 	/* Sets resident[i] to whether page i from `addr` on is in memory. 0 or -EFAULT. */
 	int (*resident)(struct task *t, uint64_t addr, uint32_t pages, uint8_t *resident);
 	/* The task may run on this processor. */

@@ -333,6 +333,8 @@ void log_call(struct call *c, int ret)
 	else
 		fprintf(f, ",\"call\":\"%s %#x\"", c->command ? "command" : "method", number);
 	result(f, ret);
+	if (c->refused_pages)
+		fprintf(f, ",\"refused_pages\":%llu", (unsigned long long)c->refused_pages);
 	if (row)
 		put_arguments(c, f, row, ret);
 	fputs("}\n", f);

@@ -114,6 +114,13 @@ struct xrc_qp {
 
 #define UOBJ_MAX_USES 6
 
+/* Memory of a program that the adapter holds for an object. */
+struct pinned {
+	uint32_t pasid; /* whose */
+	uint64_t pages;
+	struct record_page *record; /* NULL: no record */
+};
+
 struct uobj {
 	TAILQ_ENTRY(uobj) link;
 	struct kfile *file;
@@ -127,6 +134,7 @@ struct uobj {
 	struct evfile *comp, *async;
 	struct ev_counts counts;
 	unsigned int unread; /* records in the queues of `comp` and `async` */
+	struct pinned pinned;
 	/* What destruction needs besides the driver's function, set by the creator; NULL: nothing. */
 	int (*drop)(struct uobj *u);    /* called instead of it if the driver's object is shared */
 	void (*detach)(struct uobj *u); /* called first when the file is released */
@@ -231,6 +239,7 @@ struct kfile {
 	struct uobj_list objects; /* newest first */
 	struct numbers handles;
 	struct table mcasts; /* by QP, group and LID */
+	struct table records; /* pages with records, by address */
 };
 
 struct kpath { /* files and folders of the sysfs tree, newest first */
@@ -366,6 +375,8 @@ struct call {
 	struct attr_val val[MAX_ATTRS];
 	/* Objects the call creates: kept if it succeeds. */
 	struct uobj *created;
+	struct pinned pinned; /* for the object that it creates or changes */
+	uint64_t refused_pages; /* more than RLIMIT_MEMLOCK allows; 0: none */
 	struct ev_counts counts; /* of the object that the call destroyed */
 };
 
@@ -389,6 +400,17 @@ int call_install_fd(struct call *c, int fd, uint64_t uaddr, uint8_t size);
 int call_alloc_uobj(struct call *c, uint16_t type, struct uobj **out);
 /* Keeps or undoes what the call created, by `ret`. Returns `ret`. */
 int call_finish(struct call *c, int ret);
+/* ---- Pinned memory: ib_umem_get() and ib_umem_release() ----------------------------------------- */
+
+/* For the object that the call creates, or for that of pin_move(). -EINVAL: the range wraps, -EFAULT, -ENOMEM */
+int pin_memory(struct call *c, uint64_t addr, uint64_t len, bool write);
+/* The checks alone. */
+int pin_check(struct call *c, uint64_t addr, uint64_t len, bool write);
+int pin_record(struct call *c, uint64_t addr, uint64_t len);
+/* What the call has pinned is the object's, in place of what it had; its record stays. */
+void pin_move(struct call *c, struct uobj *u);
+void pin_release(struct kfile *f, struct pinned *p);
+
 /* 0, or -EINVAL if there is no context yet */
 int call_context(struct call *c);
 struct evfile *call_find_event(struct call *c, int64_t fd, bool async, int *err);

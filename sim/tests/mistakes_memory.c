@@ -2,6 +2,8 @@
 /* Mistakes with memory regions: keys, bounds, rights, lifetimes. */
 #include <arpa/inet.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "mistakes.h"
 
@@ -219,6 +221,20 @@ static void not_mapped(void)
 	say_error("ibv_reg_mr", mr ? 0 : errno);
 }
 
+/* 1 MiB, where 64 KiB are allowed. */
+static void locked_memory(void)
+{
+	const struct rlimit limit = {65536, 65536};
+	void *big = aligned_alloc(4096, 1 << 20);
+	struct ibv_mr *mr;
+
+	if (!getuid()) /* who may lock any memory */
+		CHECK(!setuid(65534));
+	CHECK(!setrlimit(RLIMIT_MEMLOCK, &limit));
+	mr = ibv_reg_mr(l.pd[0], big, 1 << 20, IBV_ACCESS_LOCAL_WRITE);
+	say_error("ibv_reg_mr", mr ? 0 : errno);
+}
+
 /* The domain still has a region. */
 static void busy_domain(void)
 {
@@ -241,6 +257,7 @@ const struct mistake memory_mistakes[] = {
 	{"unbindable", unbindable},
 	{"bad_receive", bad_receive},
 	{"not_mapped", not_mapped},
+	{"locked_memory", locked_memory},
 	{"busy_domain", busy_domain},
 	{},
 };

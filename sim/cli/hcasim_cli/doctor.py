@@ -151,7 +151,11 @@ def limits():
         yield Check("files", OK, text)
     locked = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     text = "no limit" if locked == resource.RLIM_INFINITY else f"{locked >> 10} KiB"
-    yield Check("memlock", OK, f"{text}; hcasim locks no memory, other programs may ask for more")
+    yield Check(
+        "memlock",
+        OK,
+        f"{text}: what programs without CAP_IPC_LOCK can register, as on Linux (hcasim run --no-memlock: no limit)",
+    )
 
 
 def folder():

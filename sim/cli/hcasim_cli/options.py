@@ -202,6 +202,11 @@ def parser(build):
         help="Linux release whose uverbs and rdma_cm ABI libraries find (default: latest)",
     )
     p.add_argument(
+        "--no-memlock",
+        action="store_true",
+        help="ignore the programs' RLIMIT_MEMLOCK, beyond which Linux registers no memory without CAP_IPC_LOCK",
+    )
+    p.add_argument(
         "--system-verbs",
         action="store_true",
         help="use the system's libibverbs instead of the one built here",

@@ -68,6 +68,8 @@ class Machine:
             command += ["--trace", trace]
         if options.no_events:
             command += ["--no-events"]
+        if options.no_memlock:
+            command += ["--no-memlock"]
         if options.record is not None:
             command += ["--record", os.path.abspath(options.record)]
         if options.fault is not None:

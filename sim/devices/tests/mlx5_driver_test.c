@@ -90,7 +90,7 @@ static int pin_user(const struct drv_udata *u, uint64_t addr, size_t size)
 #define UDATA(req, resp)                                                                                     \
 	{                                                                                                    \
 		.in = &(req), .in_len = sizeof(req), .out = &(resp), .out_len = sizeof(resp),                \
-		.read_user = read_user, .pin_user = pin_user                                                 \
+		.read_user = read_user, .pin_user = pin_user, .pin_record = pin_user                         \
 	}
 
 static int create_cq_of(struct mlx5_cq *cq, uint32_t cqe, const struct mlx5_ib_create_cq *cmd)
@@ -195,7 +195,11 @@ static void test_cq_options(void)
 
 static int resize_cq(uint32_t cqe, const struct mlx5_ib_resize_cq *cmd, size_t len, struct drv_udata *u)
 {
-	*u = (struct drv_udata){.in = cmd, .in_len = len, .read_user = read_user, .pin_user = pin_user};
+	*u = (struct drv_udata){.in = cmd,
+				.in_len = len,
+				.read_user = read_user,
+				.pin_user = pin_user,
+				.pin_record = pin_user};
 	return mlx5_drv_ops.resize_cq(&w.cq.base, cqe, u);
 }
 

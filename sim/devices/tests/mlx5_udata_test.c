@@ -10,7 +10,7 @@
 #define UDATA(req, resp)                                                                                     \
 	{                                                                                                    \
 		.in = &(req), .in_len = sizeof(req), .out = &(resp), .out_len = sizeof(resp),                \
-		.read_user = read_user, .pin_user = pin_user                                                 \
+		.read_user = read_user, .pin_user = pin_user, .pin_record = pin_user                         \
 	}
 
 static struct common_pd pd;

@@ -56,7 +56,7 @@ static int pin_user(const struct drv_udata *u, uint64_t addr, size_t size)
 #define UDATA(req, resp)                                                                                     \
 	{                                                                                                    \
 		.in = &(req), .in_len = sizeof(req), .out = &(resp), .out_len = sizeof(resp),                \
-		.pin_user = pin_user                                                                         \
+		.pin_user = pin_user, .pin_record = pin_user                                                 \
 	}
 
 static int create_cq(void)

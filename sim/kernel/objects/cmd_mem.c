@@ -81,22 +81,11 @@ int verbs_check_access(const struct kdev *d, uint32_t access)
 	return 0;
 }
 
-/* Checks that the pages can be pinned. EINVAL: the range wraps or is empty; EFAULT: a page is not mapped. */
-static int pin(struct call *c, uint64_t start, uint64_t length, uint32_t access)
-{
-	const uint64_t mask = KPAGE_SIZE - 1, first = start & ~mask, end = start + length;
-	const uint64_t last = (end + mask) & ~mask;
-
-	if (end < start || last < end || last == first)
-		return -EINVAL;
-	return c->t->ops->pin_check(c->t, first, last - first, access & WRITABLE);
-}
-
 /* Pins a region's memory now, or prepares it for on-demand paging. */
 static int take_memory(struct call *c, uint64_t start, uint64_t length, uint64_t iova, uint32_t access)
 {
 	if (!(access & IB_UVERBS_ACCESS_ON_DEMAND))
-		return pin(c, start, length, access);
+		return length ? pin_memory(c, start, length, access & WRITABLE) : -EINVAL;
 	c->reply->watch = true;
 	return odp_check(c->f->dev, start, length, iova, access);
 }
@@ -191,16 +180,26 @@ int cmd_reg_mr(struct call *c)
 	return resp_put(c, &resp, sizeof(resp));
 }
 
+/* New memory, or other rights to the pages that the region has. */
+static int retake_memory(struct call *c, const struct uobj *u, const struct ib_uverbs_rereg_mr *cmd,
+			 uint32_t access)
+{
+	if (cmd->flags & REREG_TRANS)
+		return take_memory(c, cmd->start, cmd->length, cmd->hca_va, access);
+	if (!(cmd->flags & REREG_ACCESS))
+		return 0;
+	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
+		return take_memory(c, u->mr.start, u->mr.length, u->mr.iova, access);
+	return pin_check(c, u->mr.start, u->mr.length, access & WRITABLE);
+}
+
 static int rereg(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_rereg_mr *cmd)
 {
 	const bool trans = cmd->flags & REREG_TRANS;
 	const uint32_t access = cmd->flags & REREG_ACCESS ? cmd->access_flags : u->mr.access;
 	struct drv_mr *mr = u->drv;
-	int ret = 0;
+	int ret = retake_memory(c, u, cmd, access);
 
-	if (trans || (cmd->flags & REREG_ACCESS))
-		ret = take_memory(c, trans ? cmd->start : u->mr.start, trans ? cmd->length : u->mr.length,
-				  trans ? cmd->hca_va : u->mr.iova, access);
 	if (!ret && trans)
 		mr->pasid = c->t->pasid;
 	if (!ret)
@@ -219,6 +218,8 @@ static int rereg(struct call *c, struct uobj *u, struct uobj *pd, const struct i
 		u->mr.iova = cmd->hca_va;
 	}
 	u->mr.access = access;
+	if (trans)
+		pin_move(c, u);
 	return 0;
 }
 

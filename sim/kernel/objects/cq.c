@@ -142,6 +142,7 @@ int cmd_resize_cq(struct call *c)
 		ret = call_udata_done(c);
 	if (ret)
 		return ret;
+	pin_move(c, u);
 	resp.cqe = ((struct drv_cq *)u->drv)->cqe;
 	return resp_put(c, &resp, sizeof(resp));
 }

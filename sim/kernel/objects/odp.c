@@ -62,11 +62,11 @@ static int map_range(struct kdev *d, struct hca_page_range *r, bool prefetch)
 	int ret = t ? -EFAULT : -ESRCH;
 
 	if (t && (r->write || r->writable))
-		ret = t->ops->pin_check(t, r->va, r->len, true);
+		ret = t->ops->access_check(t, r->va, r->len, true);
 	if (!ret)
 		r->write = true;
 	else if (t && !r->write)
-		ret = t->ops->pin_check(t, r->va, r->len, false);
+		ret = t->ops->access_check(t, r->va, r->len, false);
 	return ret ? ret : kdev_ops(d)->map_pages(&d->drv, r, prefetch);
 }
 

@@ -289,6 +289,34 @@ static void reregister(void)
 	file_close();
 }
 
+/* Each page counts for each region, until that is gone; what fails leaves nothing. */
+static void pinned_pages(void)
+{
+	struct ib_uverbs_rereg_mr_resp resp;
+	const uint64_t a = U(w.arena), was = w.pinned;
+	uint32_t first;
+
+	ready();
+	CHECK_ERR(mr_with(a + 4000, 200, a + 4000), 0);
+	CU_ASSERT_EQUAL(w.pinned, was + 2);
+	w.pin_limit = was + 5;
+	CHECK_ERR(make_mr(w.arena, 3 * 4096, 0), 0);
+	first = w.mr;
+	CHECK_ERR(make_mr(w.arena, 1, 0), -ENOMEM);
+	CHECK_ERR(rereg(1, a, 1, 0, 0, &resp), -EINVAL); /* there is no such region */
+	w.mr = first;
+	CHECK_ERR(rereg(1, a, 4096, 0, 0, &resp), -ENOMEM); /* the new pages come first */
+	w.pin_limit = 0;
+	CHECK_ERR(rereg(1, a, 4096, 0, 0, &resp), 0);
+	CU_ASSERT_EQUAL(w.pinned, was + 3);
+	CHECK_ERR(rereg(4, 0, 0, LOCAL, 0, &resp), 0);
+	CU_ASSERT_EQUAL(w.pinned, was + 3);
+	CHECK_ERR(destroy(CM(DEREG_MR), w.mr), 0);
+	CU_ASSERT_EQUAL(w.pinned, was + 2);
+	file_close();
+	CU_ASSERT_EQUAL(w.pinned, was);
+}
+
 static void addresses(void)
 {
 	static const struct {
@@ -554,6 +582,7 @@ void add_object_suite(void)
 	CU_add_test(s, "access rights", access_rights);
 	CU_add_test(s, "ranges of memory regions", mr_ranges);
 	CU_add_test(s, "rereg_mr", reregister);
+	CU_add_test(s, "pinned pages", pinned_pages);
 	CU_add_test(s, "memory windows", windows);
 	CU_add_test(s, "addresses", addresses);
 	CU_add_test(s, "fields of address handles", ah_fields);

@@ -36,7 +36,7 @@ static int copy_to(struct task *t, uint64_t dst, const void *src, size_t len)
 	return 0;
 }
 
-static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
+static int check_pages(struct task *t, uint64_t addr, uint64_t len, bool write)
 {
 	return in_arena(addr, len) ? 0 : -EFAULT;
 }
@@ -105,10 +105,26 @@ static int dmabuf_get(struct task *t, int fd, struct dmabuf **out)
 	return 0;
 }
 
+static int pin(struct task *t, uint64_t pages)
+{
+	if (w.pin_limit && w.pinned + pages > w.pin_limit)
+		return -ENOMEM;
+	w.pinned += pages;
+	return 0;
+}
+
+static void unpin(struct task *t, uint64_t pages)
+{
+	w.pinned -= pages;
+}
+
 static const struct task_ops task_ops = {
 	.copy_from_user = copy_from,
 	.copy_to_user = copy_to,
-	.pin_check = pin_check,
+	.access_check = check_pages,
+	.pin_check = check_pages,
+	.pin = pin,
+	.unpin = unpin,
 	.resident = resident,
 	.may_run_on = may_run_on,
 	.fd_inode = fd_inode,

@@ -57,9 +57,12 @@ static int read_user(const struct drv_udata *u, void *dst, uint64_t src, size_t 
 
 static int pin_user(const struct drv_udata *u, uint64_t addr, size_t size)
 {
-	const struct call *c = u->kernel;
+	return pin_memory(u->kernel, addr, size, true);
+}
 
-	return c->t->ops->pin_check(c->t, addr, size, true);
+static int pin_record_of(const struct drv_udata *u, uint64_t addr, size_t size)
+{
+	return pin_record(u->kernel, addr, size);
 }
 
 int call_udata(struct call *c, struct drv_udata **u)
@@ -81,6 +84,7 @@ int call_udata(struct call *c, struct drv_udata **u)
 	c->udata.write_user = write_user;
 	c->udata.read_user = read_user;
 	c->udata.pin_user = pin_user;
+	c->udata.pin_record = pin_record_of;
 	c->udata.kernel = c;
 	*u = &c->udata;
 	return 0;
@@ -128,6 +132,9 @@ int call_finish(struct call *c, int ret)
 {
 	log_call(c, ret);
 	udata_free(c);
+	if (c->created && !ret)
+		pin_move(c, c->created);
+	pin_release(c->f, &c->pinned);
 	if (c->created && ret)
 		uobj_abort(c->created);
 	else if (c->created)

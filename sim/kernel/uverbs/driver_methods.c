@@ -101,9 +101,7 @@ static int write_user(struct drv_call *c, uint64_t dst, const void *src, size_t 
 
 static int pin(struct drv_call *c, uint64_t addr, uint64_t len, bool write)
 {
-	struct task *t = call_of(c)->t;
-
-	return t->ops->pin_check(t, addr, len, write);
+	return pin_memory(call_of(c), addr, len, write);
 }
 
 static const struct drv_call_ops call_ops = {

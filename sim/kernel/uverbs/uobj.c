@@ -110,6 +110,7 @@ static void uobj_free(struct uobj *u)
 		if (u->uses[i])
 			u->uses[i]->users--;
 	}
+	pin_release(u->file, &u->pinned);
 	drv_free(u->drv);
 	free(u);
 }

@@ -38,7 +38,7 @@ struct options {
 	uint64_t seed;
 	uint16_t release;
 	int launcher;
-	bool no_events, virtual_clock;
+	bool no_events, virtual_clock, no_memlock;
 };
 
 static const struct argp_option option_list[] = {
@@ -55,6 +55,7 @@ static const struct argp_option option_list[] = {
 	{"no-events", 'E', 0, 0, "no events.log in the traces", 0},
 	{"record", 'R', "FILE", 0, "write a record for hcasim replay to this file", 0},
 	{"fault", 'f', "SPEC", 0, "faults to inject", 0},
+	{"no-memlock", 'm', 0, 0, "ignore RLIMIT_MEMLOCK", 0},
 	{"seed", 's', "N", 0, "seed of all random choices (1)", 0},
 	{"clock", 'c', "NAME", 0,
 	 "wall, or virtual: simulated time passes by what device and profile say (wall)", 0},
@@ -108,6 +109,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'E':
 		o->no_events = true;
+		break;
+	case 'm':
+		o->no_memlock = true;
 		break;
 	case 'R':
 		o->record = arg;
@@ -356,6 +360,8 @@ static int start_kernel(struct server *s, const struct options *o)
 	if (machine_trace(s->machine))
 		cfg.log = trace_verbs(machine_trace(s->machine));
 	s->virtual_clock = o->virtual_clock;
+	s->no_memlock = o->no_memlock;
+	s->release = o->release;
 	machine_cpu(s->machine, &s->cpu);
 	machine_page_fault(s->machine, &cfg.page_fault, &cfg.page_fault_per_page);
 	for (unsigned int i = 0; i < o->hcas; i++) {

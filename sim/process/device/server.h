@@ -60,6 +60,7 @@ struct mm {
 	int pidfd; /* -1: none (the process is dead, or the kernel has no pidfds) */
 	int mem;   /* descriptor of its /proc/self/mem; -1: process_vm_readv and process_vm_writev work */
 	bool dead; /* exited, or has executed another program */
+	uint64_t pinned; /* pages that adapters hold */
 	uint64_t image;
 	unsigned int refs;
 	struct task task;
@@ -88,6 +89,17 @@ extern const struct task_ops usermem_task_ops;
 /* `mem`: as in struct mm. 0 or -EFAULT; -EPERM if the system forbids it altogether. */
 int usermem_read(pid_t pid, int mem, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
 int usermem_write(pid_t pid, int mem, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
+
+/* A file of the task's folder in /proc, or -1. */
+int usermem_open(const struct task *t, const char *what);
+
+/* pinnable.c: task_ops.pin_check and access_check */
+int pinnable(struct task *t, uint64_t addr, uint64_t len, bool write);
+int accessible(struct task *t, uint64_t addr, uint64_t len, bool write);
+
+/* memlock.c: task_ops.pin and unpin */
+int memlock_pin(struct task *t, uint64_t pages);
+void memlock_unpin(struct task *t, uint64_t pages);
 
 /* The address space of a task. */
 static inline struct mm *mm_of_task(struct task *t)
@@ -231,6 +243,8 @@ struct server {
 	uint64_t wall; /* ns: wall clock up to here has been accounted for */
 	hca_ps behind; /* simulated time that may still pass */
 	bool virtual_clock;
+	bool no_memlock; /* RLIMIT_MEMLOCK is ignored */
+	uint16_t release; /* of Linux */
 	struct machine_cpu cpu;
 	LIST_HEAD(, vthread) threads; /* process/clock */
 	uint64_t arrivals;            /* at locks */

@@ -5,13 +5,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/fs.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -85,125 +82,12 @@ int usermem_write(pid_t pid, int mem, const struct hca_dma_seg *seg, uint32_t ns
 	return transfer(pid, mem, true, seg, nseg, (uint8_t *)buf);
 }
 
-static int open_proc(struct task *t, const char *what)
+int usermem_open(const struct task *t, const char *what)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)t->pid, what);
 	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* ---- /proc/PID/maps ------------------------------------------------------------------------------ */
-
-#ifndef PROCMAP_QUERY /* <linux/fs.h> since Linux 6.11 */
-struct procmap_query {
-	uint64_t size, query_flags, query_addr;
-	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
-	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
-	uint64_t vma_name_addr, build_id_addr;
-};
-#define PROCMAP_QUERY              _IOWR('f', 17, struct procmap_query)
-#define PROCMAP_QUERY_VMA_READABLE 1
-#define PROCMAP_QUERY_VMA_WRITABLE 2
-#endif
-
-struct walk { /* [addr, end) is covered up to here, in a list of mappings in ascending order */
-	uint64_t addr, end;
-	bool write;
-	int result; /* 1: more mappings are needed */
-};
-
-static const char *hex(const char *p, uint64_t *out)
-{
-	uint64_t v = 0;
-
-	for (;; p++) {
-		if (*p >= '0' && *p <= '9')
-			v = v << 4 | (uint64_t)(*p - '0');
-		else if (*p >= 'a' && *p <= 'f')
-			v = v << 4 | (uint64_t)(*p - 'a' + 10);
-		else
-			break;
-	}
-	*out = v;
-	return p;
-}
-
-/* Parses a line "start-end rwxp ...". Pinning needs readable memory, and writable if it is written to. */
-static void walk_line(struct walk *w, const char *line)
-{
-	uint64_t start, end;
-	const char *p = hex(line, &start);
-
-	p = hex(p + 1, &end);
-	if (end <= w->addr)
-		return;
-	if (start > w->addr || p[1] != 'r' || (w->write && p[2] != 'w')) {
-		w->result = -EFAULT;
-		return;
-	}
-	w->addr = end;
-	if (end >= w->end)
-		w->result = 0;
-}
-
-static void walk_file(struct walk *w, int fd)
-{
-	static char buf[65536];
-	size_t have = 0;
-	ssize_t n;
-
-	while (w->result > 0 && (n = read(fd, buf + have, sizeof(buf) - 1 - have)) > 0) {
-		char *line = buf, *nl;
-
-		have += (size_t)n;
-		buf[have] = '\0';
-		for (; w->result > 0 && (nl = memchr(line, '\n', (size_t)(buf + have - line))); line = nl + 1)
-			walk_line(w, line);
-		have = (size_t)(buf + have - line);
-		memmove(buf, line, have);
-	}
-}
-
-/* Queries each mapping of the range. False: this kernel only has the text file. */
-static bool query_file(struct walk *w, int fd)
-{
-	const uint64_t need = PROCMAP_QUERY_VMA_READABLE | (w->write ? PROCMAP_QUERY_VMA_WRITABLE : 0);
-
-	while (w->result > 0) {
-		struct procmap_query q = {.size = sizeof(q), .query_addr = w->addr};
-
-		if (ioctl(fd, PROCMAP_QUERY, &q)) {
-			if (errno == ENOTTY)
-				return false;
-			w->result = -EFAULT;
-		} else if ((q.vma_flags & need) != need) {
-			w->result = -EFAULT;
-		} else {
-			w->addr = q.vma_end;
-			w->result = w->addr < w->end;
-		}
-	}
-	return true;
-}
-
-static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
-{
-	struct walk w = {.addr = addr, .end = addr + len, .write = write, .result = 1};
-	int fd;
-
-	if (!len)
-		return 0;
-	if (w.end < addr || mm_of_task(t)->dead)
-		return -EFAULT;
-	fd = open_proc(t, "maps");
-	if (fd < 0)
-		return errno == EMFILE || errno == ENFILE ? -ENFILE : errno == ENOMEM ? -ENOMEM : -EFAULT;
-	/* The text has a line for every mapping of the process, possibly thousands. */
-	if (!query_file(&w, fd))
-		walk_file(&w, fd);
-	close(fd);
-	return w.result ? -EFAULT : 0;
 }
 
 /* Long ones exceed a segment's 32 bits. */
@@ -214,7 +98,7 @@ static int copy(struct task *t, bool write, uint8_t *buf, uint64_t addr, size_t 
 	const struct mm *mm = mm_of_task(t);
 
 	/* /proc/PID/mem ignores the pages' rights, which the calls and the kernel do not. */
-	if (mm->dead || (mm->mem >= 0 && pin_check(t, addr, len, write)))
+	if (mm->dead || (mm->mem >= 0 && accessible(t, addr, len, write)))
 		return -EFAULT;
 	while (len) {
 		struct hca_dma_seg seg = {addr, len < SEG_MAX ? (uint32_t)len : SEG_MAX, 0};
@@ -242,7 +126,7 @@ static int resident(struct task *t, uint64_t addr, uint32_t pages, uint8_t *out)
 {
 	const uint64_t present = 1ull << 63, page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t entry[512];
-	int fd = mm_of_task(t)->dead ? -1 : open_proc(t, "pagemap");
+	int fd = mm_of_task(t)->dead ? -1 : usermem_open(t, "pagemap");
 	ssize_t want = 0, n = -1;
 
 	for (uint32_t done = 0; fd >= 0 && done < pages; done += (uint32_t)(n / 8)) {
@@ -291,7 +175,10 @@ static bool may_run_on(struct task *t, uint32_t cpu)
 const struct task_ops usermem_task_ops = {
 	.copy_from_user = copy_from_user,
 	.copy_to_user = copy_to_user,
-	.pin_check = pin_check,
+	.access_check = accessible,
+	.pin_check = pinnable,
+	.pin = memlock_pin,
+	.unpin = memlock_unpin,
 	.resident = resident,
 	.may_run_on = may_run_on,
 	.fd_inode = fd_inode,

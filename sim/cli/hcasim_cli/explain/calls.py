@@ -97,8 +97,6 @@ def reg_mr(c):
         return "the length is 0"
     if c.record.errno == "EFAULT":
         return f"the {c.arg('length')} bytes at {c.arg('start', '?')} are not all mapped in the program, or, with IBV_ACCESS_LOCAL_WRITE, not all writable"
-    if c.record.errno == "ENOMEM":
-        return f"the {c.arg('length')} bytes at {c.arg('start', '?')} cannot be pinned: not all of them are mapped, or the limit of locked memory (ulimit -l) is reached"
     return c.over(length="max_mr_size")
 
 
@@ -333,6 +331,13 @@ def is_problem(record):
     return record.call in RULES or record.errno not in QUIET and " " not in record.call
 
 
+def not_locked(c):
+    pages = c.arg("refused_pages")
+    if not pages:
+        return None
+    return f"{pages} more {'pages' if pages > 1 else 'page'} of 4 KiB that the adapter holds would exceed the limit of locked memory (RLIMIT_MEMLOCK, ulimit -l); with CAP_IPC_LOCK there is none"
+
+
 def cause(c):
     rule = RULES.get(c.record.call)
-    return (rule(c) if rule else None) or ERRNO.get(c.record.errno, "the kernel or the driver refused it")
+    return not_locked(c) or (rule(c) if rule else None) or ERRNO.get(c.record.errno, "the kernel or the driver refused it")

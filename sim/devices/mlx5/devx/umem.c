@@ -109,7 +109,7 @@ static int pinned(const struct drv_udata *u, uint64_t addr, size_t size)
 
 struct drv_udata mlx5_devx_udata(const void *req, size_t len)
 {
-	return (struct drv_udata){.in = req, .in_len = len, .pin_user = pinned};
+	return (struct drv_udata){.in = req, .in_len = len, .pin_user = pinned, .pin_record = pinned};
 }
 
 uint8_t mlx5_devx_status(int ret)

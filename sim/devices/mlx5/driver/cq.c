@@ -172,7 +172,7 @@ int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 		return 0;
 	ret = get_resize(cq, u, &req);
 	if (!ret)
-		ret = mlx5_pin(u, req.buf_addr, (uint64_t)entries * req.cqe_size, cq->record);
+		ret = u->pin_user(u, req.buf_addr, (uint64_t)entries * req.cqe_size);
 	if (!ret)
 		ret = consumer_index(cq, u, &ci);
 	if (ret)

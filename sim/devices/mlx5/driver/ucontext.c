@@ -36,7 +36,7 @@ int mlx5_pin(const struct drv_udata *u, uint64_t buf, uint64_t bytes, uint64_t r
 {
 	const int ret = u->pin_user(u, buf, bytes);
 
-	return ret ? ret : u->pin_user(u, record, sizeof(struct hcasim_mlx5_cq_record));
+	return ret ? ret : u->pin_record(u, record, sizeof(struct hcasim_mlx5_cq_record));
 }
 
 static void free_pages(struct mlx5_ucontext *ctx)
