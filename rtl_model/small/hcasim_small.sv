@@ -160,7 +160,7 @@ module hcasim_small #(
     entry = {slot, seq[EntryBits-QpBits-1:0]};
   endfunction
 
-  logic [EntryBits-1:0]         head_at, ack_at, cur_at, tail_at;
+  logic [EntryBits-1:0]         head_at, ack_at, cur_at, tail_at, leave_at;
   wqe_t                         head, ack, cur;
   hcasim_pkg::wqe_ctrl_t        ctrl, head_ctrl, tail_ctrl;
   hcasim_pkg::wqe_op_info_t     info, tail_info;
@@ -171,6 +171,7 @@ module hcasim_small #(
   assign ack_at     = entry(slot_q, w_q.ack);
   assign cur_at     = entry(slot_q, w_q.cur);
   assign tail_at    = entry(slot_q, w_q.tail);
+  assign leave_at   = entry(slot_q, seq_i);
   assign head       = wqe_q[head_at];
   assign ack        = wqe_q[ack_at];
   assign cur        = wqe_q[cur_at];
@@ -386,7 +387,7 @@ module hcasim_small #(
                 (!w_q.fault || seq_i - w_q.fault_seq > 8'h7f)) begin
               leave_ok_q <= !failed_i;
               if (failed_i && seq_i - w_q.ack <= 8'h7f) begin
-                `FAIL(entry(slot_q, seq_i), seq_i, hcasim_pkg::CQE_STATUS_LOC_PROT_ERR, hcasim_pkg::VENDOR_ERR_DMA_FAULT)
+                `FAIL(leave_at, seq_i, hcasim_pkg::CQE_STATUS_LOC_PROT_ERR, hcasim_pkg::VENDOR_ERR_DMA_FAULT)
               end
             end
           end else if (cmd_q[2]) begin // response: of a PSN that is under way, and not late
