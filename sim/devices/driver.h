@@ -170,10 +170,10 @@ struct drv_flow {
 
 struct drv_srq_init {
 	uint32_t max_wr, max_sge; /* in: asked; out: granted */
-	uint32_t limit;
-	uint32_t xrcdn;    /* number of its XRC domain, 0: none */
-	struct drv_cq *cq; /* XRC, tag matching: where its receives complete */
-	uint32_t num_tags; /* size of its tag list, 0: no tag matching */
+	uint32_t limit;           /* rxe arms it at once, as rdma_rxe does; other drivers ignore it */
+	uint32_t xrcdn;           /* number of its XRC domain, 0: none */
+	struct drv_cq *cq;        /* XRC, tag matching: where its receives complete */
+	uint32_t num_tags;        /* size of its tag list, 0: no tag matching */
 };
 
 struct drv_qp_init {

@@ -51,6 +51,8 @@ struct task_ops {
 	void (*unpin)(struct task *t, uint64_t pages);
 	/* Sets resident[i] to whether page i from `addr` on is in memory. 0 or -EFAULT. */
 	int (*resident)(struct task *t, uint64_t addr, uint32_t pages, uint8_t *resident);
+	/* It has this capability in the first user namespace. */
+	bool (*capable)(struct task *t, unsigned int capability);
 	/* The task may run on this processor. */
 	bool (*may_run_on)(struct task *t, uint32_t cpu);
 	/*

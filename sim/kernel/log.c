@@ -268,11 +268,13 @@ static void put_object(FILE *f, const struct uobj *u)
 /* A region that was registered again has other keys, a CQ another size. */
 static const struct uobj *changed(struct call *c, const char *name, uint64_t handle)
 {
-	if (!strcmp(name, "rereg_mr"))
-		return uobj_get(c->f, UVERBS_OBJECT_MR, (uint32_t)handle);
-	if (!strcmp(name, "resize_cq"))
-		return uobj_get(c->f, UVERBS_OBJECT_CQ, (uint32_t)handle);
-	return NULL;
+	const bool mr = !strcmp(name, "rereg_mr");
+	struct uobj *u;
+
+	if ((!mr && strcmp(name, "resize_cq")) ||
+	    uobj_lookup(c->f, mr ? UVERBS_OBJECT_MR : UVERBS_OBJECT_CQ, handle, &u))
+		return NULL;
+	return u;
 }
 
 /* Of a refused ibv_modify_qp(): the state that the QP is in, and what the transition requires and allows. */
@@ -281,12 +283,12 @@ static void put_transition(struct call *c, FILE *f)
 	uint32_t required, optional;
 	struct ib_uverbs_modify_qp cmd;
 	struct hca_qp_attr now;
-	const struct uobj *u;
+	struct uobj *u;
 
 	if (c->in_len < sizeof(cmd) || call_read(c, &cmd, c->in, sizeof(cmd)))
 		return;
-	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
-	if (!u || kdev_ops(c->f->dev)->query_qp(u->drv, &now))
+	if (uobj_lookup(c->f, UVERBS_OBJECT_QP, cmd.qp_handle, &u) ||
+	    kdev_ops(c->f->dev)->query_qp(u->drv, &now))
 		return;
 	fprintf(f, ",\"from\":%u", now.state);
 	if (qp_transition(now.state, cmd.attr_mask & HCASIM_QP_ATTR_STATE ? cmd.qp_state : now.state,

@@ -173,8 +173,8 @@ void uobj_commit(struct uobj *u);
 void uobj_abort(struct uobj *u);
 /* -ENOENT: no such handle, -EINVAL: the handle is of another type */
 int uobj_lookup(struct kfile *f, uint16_t type, uint64_t handle, struct uobj **out);
-/* The lookup of the write() commands: NULL for any error. */
-struct uobj *uobj_get(struct kfile *f, uint16_t type, uint32_t handle);
+/* The lookup of the write() commands, which before Linux 6.15 answer -EINVAL to any error. */
+int uobj_get(struct kfile *f, uint16_t type, uint32_t handle, struct uobj **out);
 /* -EBUSY while something uses it, or the driver's error. Frees `u` if 0. */
 int uobj_destroy(struct uobj *u, struct ev_counts *counts);
 /* What the destroy commands of write() do: uobj_lookup, then uobj_destroy. */
@@ -238,7 +238,7 @@ struct kfile {
 	struct evfile_list events;
 	struct uobj_list objects; /* newest first */
 	struct numbers handles;
-	struct table mcasts; /* by QP, group and LID */
+	struct table mcasts;  /* by QP, group and LID */
 	struct table records; /* pages with records, by address */
 };
 
@@ -318,6 +318,8 @@ int odp_check(const struct kdev *d, uint64_t start, uint64_t length, uint64_t io
 
 /* ---- Addresses --------------------------------------------------------------------------------- */
 
+#define DEFAULT_HOPS 64 /* net.ipv4.ip_default_ttl, used if the route has no hop limit */
+
 void addr_fill_gids(struct kdev *d);
 /* The entry of this RoCE version; NULL: there is none. */
 const struct kgid *addr_find_gid(const struct kdev *d, uint8_t port, const uint8_t gid[16], bool v1);
@@ -375,8 +377,8 @@ struct call {
 	struct attr_val val[MAX_ATTRS];
 	/* Objects the call creates: kept if it succeeds. */
 	struct uobj *created;
-	struct pinned pinned; /* for the object that it creates or changes */
-	uint64_t refused_pages; /* more than RLIMIT_MEMLOCK allows; 0: none */
+	struct pinned pinned;    /* for the object that it creates or changes */
+	uint64_t refused_pages;  /* more than RLIMIT_MEMLOCK allows; 0: none */
 	struct ev_counts counts; /* of the object that the call destroyed */
 };
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,12 +153,85 @@ static void observe_memlock(void)
 	pin("1 page with a limit of 0", p, 1, READ);
 }
 
+/* ---- Queues ------------------------------------------------------------------------------------------ */
+
+#define UNKNOWN 0xdeadbeef /* a handle */
+
+static struct ibv_qp *create_qp(enum ibv_qp_type type)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = type, .cap = {8, 8, 1, 1, 0}};
+
+	return ibv_create_qp(pd, &attr);
+}
+
+static void srq_limit(void)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 16, .max_sge = 1, .srq_limit = 3}};
+	struct ibv_srq *srq = ibv_create_srq(pd, &init);
+	struct ibv_srq_attr attr = {0};
+	struct pollfd event = {.fd = ctx->async_fd, .events = POLLIN};
+
+	say("an SRQ with a limit", srq && !ibv_query_srq(srq, &attr) ? 0 : errno);
+	printf("its limit: %u\n", attr.srq_limit);
+	printf("its events: %d\n", poll(&event, 1, 0));
+}
+
+static void unknown_handles(void)
+{
+	struct ibv_qp *qp = create_qp(IBV_QPT_RC);
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+	struct ibv_qp_init_attr init;
+	uint32_t handle = qp->handle;
+
+	qp->handle = UNKNOWN;
+	say("ibv_modify_qp of an unknown handle",
+	    ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+	say("ibv_query_qp of an unknown handle", ibv_query_qp(qp, &attr, IBV_QP_STATE, &init));
+	qp->handle = handle;
+	handle = qp->send_cq->handle;
+	qp->send_cq->handle = UNKNOWN;
+	errno = 0;
+	init = (struct ibv_qp_init_attr){.send_cq = qp->send_cq,
+					 .recv_cq = qp->send_cq,
+					 .qp_type = IBV_QPT_RC,
+					 .cap = {8, 8, 1, 1, 0}};
+	say("ibv_create_qp with an unknown CQ", ibv_create_qp(pd, &init) ? 0 : errno);
+	qp->send_cq->handle = handle;
+	handle = pd->handle;
+	pd->handle = UNKNOWN;
+	try_region("ibv_reg_mr with an unknown PD", &init, sizeof(init), READ);
+	pd->handle = handle;
+}
+
+static void set_qkey(const char *what, uint32_t qkey)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey};
+
+	say(what, ibv_modify_qp(create_qp(IBV_QPT_UD), &attr,
+				IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
+}
+
+static void observe_queues(void)
+{
+	open_device();
+	srq_limit();
+	unknown_handles();
+	if (!getuid())
+		set_qkey("a controlled Q_Key with CAP_NET_RAW", 0x80000001);
+	if (!getuid() && setuid(65534))
+		perror("setuid");
+	set_qkey("a Q_Key", 0x7fffffff);
+	set_qkey("a controlled Q_Key", 0x80000001);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*observe)(void);
-	} subjects[] = {{"memory", observe_memory}, {"memlock", observe_memlock}};
+	} subjects[] = {{"memory", observe_memory}, {"memlock", observe_memlock}, {"queues", observe_queues}};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(subjects) / sizeof(subjects[0]); i++) {
 		if (!strcmp(subjects[i].name, argv[1])) {
@@ -165,6 +239,6 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fprintf(stderr, "usage: hcasim-observe memory|memlock\n");
+	fprintf(stderr, "usage: hcasim-observe memory|memlock|queues\n");
 	return 2;
 }

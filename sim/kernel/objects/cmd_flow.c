@@ -252,9 +252,11 @@ int cmd_ex_create_flow(struct call *c)
 		ret = call_alloc_uobj(c, UVERBS_OBJECT_FLOW, &u);
 	if (ret)
 		return ret;
-	q = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
-	qp = q ? q->drv : NULL;
-	if (!qp || !kdev_port_valid(c->f->dev, cmd.flow_attr.port) ||
+	ret = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle, &q);
+	if (ret)
+		return ret;
+	qp = q->drv;
+	if (!kdev_port_valid(c->f->dev, cmd.flow_attr.port) ||
 	    (qp->type != HCASIM_QPT_UD && qp->type != HCASIM_QPT_RAW_PACKET))
 		return -EINVAL;
 	attr.port = cmd.flow_attr.port;

@@ -168,9 +168,9 @@ int cmd_reg_mr(struct call *c)
 		ret = verbs_check_access(c->f->dev, cmd.access_flags);
 	if (ret)
 		return ret;
-	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
-	if (!pd)
-		return -EINVAL;
+	ret = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, &pd);
+	if (ret)
+		return ret;
 	ret = verbs_reg_mr(c, u, pd, &cmd, NULL);
 	if (ret)
 		return ret;
@@ -247,9 +247,9 @@ int cmd_rereg_mr(struct call *c)
 	if (ret)
 		return ret;
 	if (cmd.flags & REREG_PD) {
-		pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
-		if (!pd)
-			return -EINVAL;
+		ret = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, &pd);
+		if (ret)
+			return ret;
 	}
 	ret = rereg(c, u, pd, &cmd);
 	if (ret)
@@ -279,8 +279,10 @@ int cmd_alloc_mw(struct call *c)
 		ret = call_alloc_uobj(c, UVERBS_OBJECT_MW, &u);
 	if (ret)
 		return ret;
-	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
-	if (!pd || (cmd.mw_type != MW_TYPE_1 && cmd.mw_type != MW_TYPE_2))
+	ret = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, &pd);
+	if (ret)
+		return ret;
+	if (cmd.mw_type != MW_TYPE_1 && cmd.mw_type != MW_TYPE_2)
 		return -EINVAL;
 	ret = call_udata(c, &udata);
 	if (ret)
@@ -347,9 +349,9 @@ int cmd_create_ah(struct call *c)
 		return ret;
 	if (!kdev_port_valid(c->f->dev, cmd.attr.port_num))
 		return -EINVAL;
-	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
-	if (!pd)
-		return -EINVAL;
+	ret = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, &pd);
+	if (ret)
+		return ret;
 	ret = addr_resolve(c->f->dev, &cmd.attr, &av);
 	if (!ret)
 		ret = make_ah(c, u, pd, &av);

@@ -160,9 +160,9 @@ int cmd_ex_modify_cq(struct call *c)
 		return -EINVAL;
 	if (cmd.attr_mask > CQ_MODERATE)
 		return -EOPNOTSUPP;
-	u = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle);
-	if (!u)
-		return -EINVAL;
+	ret = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle, &u);
+	if (ret)
+		return ret;
 	return kdev_ops(c->f->dev)->moderate_cq(u->drv, cmd.attr.cq_count, cmd.attr.cq_period);
 }
 

@@ -97,13 +97,14 @@ static int check_type(unsigned int type)
 static int create_over_table(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_qp *cmd,
 			     struct drv_qp_init *init)
 {
-	const struct qp_parts p = {.table =
-					   uobj_get(c->f, UVERBS_OBJECT_RWQ_IND_TBL, cmd->rwq_ind_tbl_handle),
-				   .pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle)};
+	struct qp_parts p = {0};
+	int ret = uobj_get(c->f, UVERBS_OBJECT_RWQ_IND_TBL, cmd->rwq_ind_tbl_handle, &p.table);
 
-	if (!p.table || !p.pd || cmd->max_recv_wr || cmd->max_recv_sge || cmd->is_srq)
-		return -EINVAL;
-	return verbs_create_qp(c, u, init, &p);
+	if (!ret)
+		ret = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle, &p.pd);
+	if (!ret && (cmd->max_recv_wr || cmd->max_recv_sge || cmd->is_srq))
+		ret = -EINVAL;
+	return ret ? ret : verbs_create_qp(c, u, init, &p);
 }
 
 /* Creates a QP that has its own queues. */
@@ -111,19 +112,21 @@ static int create_own(struct call *c, struct uobj *u, const struct ib_uverbs_ex_
 		      struct drv_qp_init *init)
 {
 	const bool xrc = cmd->qp_type == IB_UVERBS_QPT_XRC_INI;
-	struct qp_parts p = {.scq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->send_cq_handle),
-			     .pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle)};
+	struct qp_parts p = {0};
+	int ret = 0;
 
 	if (cmd->is_srq && !xrc) {
-		p.srq = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd->srq_handle);
-		if (!p.srq || p.srq->srq.xrc)
-			return -EINVAL;
+		ret = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd->srq_handle, &p.srq);
+		if (!ret && p.srq->srq.xrc)
+			ret = -EINVAL;
 	}
-	if (!xrc)
-		p.rcq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->recv_cq_handle);
-	if (!p.pd || !p.scq || (!p.rcq && !xrc))
-		return -EINVAL;
-	return verbs_create_qp(c, u, init, &p);
+	if (!ret && !xrc)
+		ret = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->recv_cq_handle, &p.rcq);
+	if (!ret)
+		ret = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->send_cq_handle, &p.scq);
+	if (!ret)
+		ret = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle, &p.pd);
+	return ret ? ret : verbs_create_qp(c, u, init, &p);
 }
 
 static int create_qp(struct call *c, const struct ib_uverbs_ex_create_qp *cmd,
@@ -155,8 +158,9 @@ static int create_qp(struct call *c, const struct ib_uverbs_ex_create_qp *cmd,
 	if (cmd->comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE) {
 		ret = target ? -EINVAL : create_over_table(c, u, cmd, &init);
 	} else if (target) {
-		xrcd = uobj_get(c->f, UVERBS_OBJECT_XRCD, cmd->pd_handle);
-		ret = xrcd ? verbs_create_xrc_recv(c, u, &init, xrcd, NULL) : -EINVAL;
+		ret = uobj_lookup(c->f, UVERBS_OBJECT_XRCD, cmd->pd_handle, &xrcd)
+			      ? -EINVAL
+			      : verbs_create_xrc_recv(c, u, &init, xrcd, NULL);
 	} else {
 		ret = create_own(c, u, cmd, &init);
 	}

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Queue pairs: modify and query. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
 
 #include "kernel/priv.h"
 
-#define A(name)       HCASIM_QP_ATTR_##name
-#define STANDARD_BITS ((1u << 21) - 1) /* up to DEST_QPN */
+#define A(name)         HCASIM_QP_ATTR_##name
+#define CONTROLLED_QKEY 0x80000000u
+#define STANDARD_BITS   ((1u << 21) - 1) /* up to DEST_QPN */
 
 static bool connected(const struct drv_qp *qp)
 {
@@ -146,6 +148,15 @@ static uint32_t own_bits(const struct drv_qp *qp, uint32_t mask)
 	}
 }
 
+/* A Q_Key whose top bit is set is one that programs of others cannot use (IBTA 10.2.5). */
+static int check_qkey(const struct call *c, const struct ib_uverbs_modify_qp *cmd)
+{
+	if ((cmd->attr_mask & A(QKEY)) && (cmd->qkey & CONTROLLED_QKEY) &&
+	    !c->t->ops->capable(c->t, CAP_NET_RAW))
+		return -EPERM;
+	return 0;
+}
+
 static int modify(struct call *c, struct uobj *u, struct ib_uverbs_modify_qp *cmd, uint32_t rate_limit)
 {
 	const struct kdev *d = c->f->dev;
@@ -159,6 +170,8 @@ static int modify(struct call *c, struct uobj *u, struct ib_uverbs_modify_qp *cm
 	ret = check_port(d, qp, cmd);
 	if (!ret)
 		ret = check_values(d, cmd, cmd->attr_mask & A(PORT) ? cmd->port_num : qp->port);
+	if (!ret)
+		ret = check_qkey(c, cmd);
 	if (!ret && (cmd->attr_mask & A(AV)) && connected(qp))
 		ret = resolve_av(d, cmd, &attr.av);
 	if (!ret)
@@ -195,8 +208,8 @@ int cmd_modify_qp(struct call *c)
 		return ret;
 	if (cmd.attr_mask & ~STANDARD_BITS)
 		return -EOPNOTSUPP;
-	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
-	return u ? modify(c, u, &cmd, 0) : -EINVAL;
+	ret = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle, &u);
+	return ret ? ret : modify(c, u, &cmd, 0);
 }
 
 int cmd_ex_modify_qp(struct call *c)
@@ -211,8 +224,9 @@ int cmd_ex_modify_qp(struct call *c)
 		return ret;
 	if (cmd.base.attr_mask & ~(STANDARD_BITS | A(RATE_LIMIT)))
 		return -EOPNOTSUPP;
-	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.base.qp_handle);
-	ret = u ? modify(c, u, &cmd.base, cmd.rate_limit) : -EINVAL;
+	ret = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.base.qp_handle, &u);
+	if (!ret)
+		ret = modify(c, u, &cmd.base, cmd.rate_limit);
 	return ret ? ret : resp_put(c, &resp, sizeof(resp));
 }
 

@@ -29,8 +29,7 @@ static int check_limits(const struct kdev *d, const struct drv_srq_init *init)
 
 	if (!kdev_ops(d)->create_srq || !dev->max_srq)
 		return -EOPNOTSUPP;
-	if (init->max_wr > (uint32_t)dev->max_srq_wr || init->max_sge > (uint32_t)dev->max_srq_sge ||
-	    init->limit > init->max_wr)
+	if (init->max_wr > (uint32_t)dev->max_srq_wr || init->max_sge > (uint32_t)dev->max_srq_sge)
 		return -EINVAL;
 	return 0;
 }
@@ -93,14 +92,14 @@ static int create_cmd(struct call *c, const struct ib_uverbs_create_xsrq *cmd)
 	if (ret)
 		return ret;
 	u->user_handle = cmd->user_handle;
-	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
-	if (xrc)
-		xrcd = uobj_get(c->f, UVERBS_OBJECT_XRCD, cmd->xrcd_handle);
-	if (has_cq(cmd->srq_type))
-		cq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->cq_handle);
-	if (!pd || (xrc && !xrcd) || (has_cq(cmd->srq_type) && !cq))
+	if (xrc && uobj_lookup(c->f, UVERBS_OBJECT_XRCD, cmd->xrcd_handle, &xrcd))
 		return -EINVAL;
-	ret = create(c, u, pd, xrcd, cq, &init, NULL);
+	if (has_cq(cmd->srq_type))
+		ret = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->cq_handle, &cq);
+	if (!ret)
+		ret = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle, &pd);
+	if (!ret)
+		ret = create(c, u, pd, xrcd, cq, &init, NULL);
 	if (ret)
 		return ret;
 	resp.srq_handle = u->handle;

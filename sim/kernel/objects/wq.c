@@ -39,10 +39,11 @@ int cmd_ex_create_wq(struct call *c)
 	ret = call_alloc_uobj(c, UVERBS_OBJECT_WQ, &u);
 	if (ret)
 		return ret;
-	p.pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
-	p.rcq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle);
-	if (!p.pd || !p.rcq)
-		return -EINVAL;
+	ret = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, &p.pd);
+	if (!ret)
+		ret = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle, &p.rcq);
+	if (ret)
+		return ret;
 	if (cmd.wq_type != WQT_RQ)
 		return -EOPNOTSUPP;
 	u->user_handle = cmd.user_handle;
@@ -139,9 +140,9 @@ int cmd_ex_modify_wq(struct call *c)
 		return ret;
 	if (!cmd.attr_mask || cmd.attr_mask & ~(WQ_STATE | WQ_CUR | WQ_FLAGS))
 		return -EINVAL;
-	u = uobj_get(c->f, UVERBS_OBJECT_WQ, cmd.wq_handle);
-	if (!u)
-		return -EINVAL;
+	ret = uobj_get(c->f, UVERBS_OBJECT_WQ, cmd.wq_handle, &u);
+	if (ret)
+		return ret;
 	if (!(cmd.attr_mask & WQ_FLAGS))
 		cmd.flags_mask = 0;
 	ret = check_flags(ops, &cmd);
@@ -201,21 +202,21 @@ static int get_wqs(struct call *c, const struct ib_uverbs_ex_create_rwq_ind_tabl
 	const uint32_t n = 1u << cmd->log_ind_tbl_size;
 	uint32_t i, handle;
 	size_t end;
-	int zero;
+	int ret;
 
 	if (c->in_len < sizeof(*cmd) + n * sizeof(handle))
 		return -ENOSPC;
 	for (i = 0; i < n; i++) {
 		if (call_read(c, &handle, c->in + sizeof(*cmd) + i * sizeof(handle), sizeof(handle)))
 			return -EFAULT;
-		wq[i] = uobj_get(c->f, UVERBS_OBJECT_WQ, handle);
-		if (!wq[i])
-			return -EINVAL;
+		ret = uobj_get(c->f, UVERBS_OBJECT_WQ, handle, &wq[i]);
+		if (ret)
+			return ret;
 		wqn[i] = ((struct drv_qp *)wq[i]->drv)->qpn;
 	}
 	end = sizeof(*cmd) + n * sizeof(handle);
-	zero = call_is_zero(c, c->in + end, c->in_len - end);
-	return zero < 0 ? zero : zero ? 0 : -EOPNOTSUPP;
+	ret = call_is_zero(c, c->in + end, c->in_len - end);
+	return ret < 0 ? ret : ret ? 0 : -EOPNOTSUPP;
 }
 
 static int make_table(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_rwq_ind_table *cmd)

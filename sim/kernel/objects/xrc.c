@@ -181,8 +181,8 @@ int cmd_open_qp(struct call *c)
 		ret = call_alloc_uobj(c, UVERBS_OBJECT_QP, &u);
 	if (ret)
 		return ret;
-	xrcd = uobj_get(c->f, UVERBS_OBJECT_XRCD, cmd.pd_handle);
-	if (!xrcd || cmd.qp_type != IB_UVERBS_QPT_XRC_TGT)
+	if (uobj_lookup(c->f, UVERBS_OBJECT_XRCD, cmd.pd_handle, &xrcd) ||
+	    cmd.qp_type != IB_UVERBS_QPT_XRC_TGT)
 		return -EINVAL;
 	LIST_FOREACH(x, &c->f->dev->xrc_qps, link)
 	{

@@ -8,8 +8,6 @@
 
 #include "kernel/priv.h"
 
-#define DEFAULT_HOPS 64 /* net.ipv4.ip_default_ttl, used if the route has no hop limit */
-
 bool addr_is_v4(const uint8_t gid[16])
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};

@@ -6,6 +6,8 @@
 
 #include "kernel/rdma_cm/ucma.h"
 
+#define FLOW_LABEL 0xfffffu
+
 #define MAX_BACKLOG 1024 /* net.rdma_ucm.max_backlog */
 
 /* ---- Creation and destruction ---- */
@@ -429,6 +431,19 @@ int uc_resolve_addr(struct ucma_call *c)
 	return resolve(id, &src, &dst, cmd.timeout_ms);
 }
 
+/* cma_get_roce_udp_flow_label(): the ports, unless the program has set one in the source address. */
+static uint32_t flow_label(const struct ucma_id *id)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&id->src;
+	uint32_t label = 0;
+
+	if (id->src.ss_family == AF_INET6)
+		label = ntohl(six->sin6_flowinfo);
+	if (!(label & FLOW_LABEL))
+		label = ntohs(ua_port(&id->src)) * 31u + ntohs(ua_port(&id->dst));
+	return label & FLOW_LABEL;
+}
+
 int uc_resolve_route(struct ucma_call *c)
 {
 	struct rdma_ucm_resolve_route cmd;
@@ -440,7 +455,9 @@ int uc_resolve_route(struct ucma_call *c)
 		return ret;
 	if (!cmd.timeout_ms || id->state != ID_ADDR_RESOLVED)
 		return -EINVAL;
-	/* On Ethernet the addresses contain everything that a path record would. */
+	/* What is not in the addresses is as of now (cma_resolve_iboe_route()). */
+	id->av.traffic_class = id->tos;
+	id->av.flow_label = flow_label(id);
 	id->state = ID_ROUTE_RESOLVED;
 	id->has_route = true;
 	ucma_event(id, EV_ROUTE_RESOLVED, 0, NULL);

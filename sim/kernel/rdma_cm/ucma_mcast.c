@@ -28,8 +28,7 @@ static void joined(struct ucma_mc *mc)
 {
 	struct rdma_ucm_event_resp resp = {0};
 	struct ucma_id *id = mc->id;
-	struct hca_av av = {
-		.port = id->port, .sgid_index = id->sgid_index, .hop_limit = 1, .traffic_class = id->tos};
+	struct hca_av av = {.port = id->port, .sgid_index = id->sgid_index, .hop_limit = DEFAULT_HOPS};
 
 	memcpy(av.dgid, mc->gid, 16);
 	resp.param.ud.qp_num = MULTICAST_QPN;

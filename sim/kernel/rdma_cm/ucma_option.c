@@ -33,7 +33,6 @@ static int set_id_option(struct ucma_id *id, uint32_t name, const uint8_t *val, 
 		if (len != 1)
 			return -EINVAL;
 		id->tos = *val;
-		id->av.traffic_class = *val;
 		return 0;
 	case RDMA_OPTION_ID_REUSEADDR:
 	case RDMA_OPTION_ID_AFONLY:

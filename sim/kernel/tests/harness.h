@@ -39,6 +39,7 @@ struct world {
 	struct hcasim_alloc_dm_resp dm_resp;
 	bool mapped;           /* a process maps all of every BAR */
 	unsigned int attached; /* number of attachments to dma-bufs */
+	bool ordinary;         /* the program has no capabilities */
 	uint64_t pinned;       /* pages */
 	uint64_t pin_limit;    /* 0: none */
 	struct hcasim_create_qp_resp qp_resp;

@@ -137,7 +137,7 @@ static void attributes(void)
 	CHECK_ERR(attr_with(0, 0, 1, 0, 1), -EINVAL);
 	f = start();
 	f.c.qp_handle = 99;
-	CHECK_ERR(create(&f, 0), -EINVAL);
+	CHECK_ERR(create(&f, 0), -ENOENT);
 	f = start();
 	f.c.flow_attr.num_of_specs = 11;
 	CHECK_ERR(create(&f, 0), -EINVAL);

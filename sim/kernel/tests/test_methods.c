@@ -51,7 +51,7 @@ static void array_of_handles(void)
 	CHECK_ERR(make_context(), 0);
 	CHECK_ERR(make_pd(), 0);
 	two[0] = two[1] = two[2] = w.pd;
-	first = uobj_get(w.f, UVERBS_OBJECT_PD, w.pd)->drv;
+	first = ((struct uobj *)numbers_find(&w.f->handles, w.pd))->drv;
 	CHECK_ERR(run(two, 4, 0), 0);
 	CU_ASSERT(seen == first && at[0] == first && !at[1]);
 	CHECK_ERR(run(NULL, 0, 0), 0);
@@ -65,7 +65,8 @@ static void array_of_handles(void)
 	CHECK_ERR(make_pd(), 0);
 	two[1] = w.pd;
 	CHECK_ERR(run(two, 8, 0), 0);
-	CU_ASSERT(at[0] == first && at[1] == uobj_get(w.f, UVERBS_OBJECT_PD, w.pd)->drv && at[1] != first);
+	CU_ASSERT(at[0] == first && at[1] == ((struct uobj *)numbers_find(&w.f->handles, w.pd))->drv &&
+		  at[1] != first);
 	CU_ASSERT_PTR_NULL(at[2]);
 	CHECK_ERR(run(two, 12, 0), -EINVAL);
 	CHECK_ERR(run(two, 6, 0), -EINVAL);

@@ -50,7 +50,7 @@ static void windows(void)
 	CHECK_ERR(destroy(CM(DEALLOC_MW), w.mw), -ENOENT);
 	CHECK_ERR(make_mw(2), 0);
 	w.pd++;
-	CHECK_ERR(make_mw(1), -EINVAL);
+	CHECK_ERR(make_mw(1), -ENOENT);
 	file_close(); /* destroys the rest */
 	ready();
 	for (unsigned int i = 0; i < 16; i++)
@@ -275,7 +275,7 @@ static void reregister(void)
 	CHECK_ERR(rereg(8, a, 4096, 0, first, &resp), -EOPNOTSUPP);
 	CHECK_ERR(rereg(4, 0, 0, HCASIM_ACCESS_REMOTE_WRITE, 0, &resp), -EINVAL);
 	CHECK_ERR(rereg(1, HOSTILE, 4096, 0, 0, &resp), -EFAULT);
-	CHECK_ERR(rereg(2, 0, 0, 0, 999, &resp), -EINVAL);
+	CHECK_ERR(rereg(2, 0, 0, 0, 999, &resp), -ENOENT);
 	CHECK_ERR(make_pd(), 0);
 	CHECK_ERR(rereg(2, 0, 0, 0, w.pd, &resp), 0);
 	/* The region now uses the second PD and not the first. */
@@ -544,7 +544,7 @@ static void moderate(void)
 	CHECK_ERR(modify_cq(&bad), -EINVAL);
 	bad = cmd;
 	bad.cq_handle++;
-	CHECK_ERR(modify_cq(&bad), -EINVAL);
+	CHECK_ERR(modify_cq(&bad), -ENOENT);
 	file_close();
 }
 

@@ -47,7 +47,8 @@ static void attributes(void)
 	ready();
 	CHECK_ERR(make_srq(0, 0), -EINVAL);
 	CHECK_ERR(make_srq(HCASIM_MAX_SRQ_WR + 1, 0), -EINVAL);
-	CHECK_ERR(make_srq(8, 9), -EINVAL);
+	CHECK_ERR(make_srq(8, 9), 0);
+	expect(8, 0); /* native adapters ignore it */
 	CHECK_ERR(make_srq(8, 0), 0);
 	expect(8, 0);
 	CHECK_ERR(modify(1, HCASIM_MAX_SRQ_WR, 99), 0);
@@ -102,7 +103,7 @@ static void held(void)
 	CHECK_ERR(destroy_srq(w.srq), 0);
 	CHECK_ERR(destroy_srq(w.srq), -ENOENT);
 	w.srq = 12345;
-	CHECK_ERR(qp_on_srq(0, 0), -EINVAL);
+	CHECK_ERR(qp_on_srq(0, 0), -ENOENT);
 	file_close();
 }
 
@@ -141,7 +142,7 @@ static void tag_matching(void)
 	CHECK_ERR(make_tm(4, 0, w.cq), -EINVAL);
 	CHECK_ERR(make_tm(4, 15, w.cq), -EINVAL);
 	CHECK_ERR(make_tm(4, 2 * HCASIM_TM_MAX_OPS, w.cq), -EINVAL);
-	CHECK_ERR(make_tm(4, 16, 12345), -EINVAL);
+	CHECK_ERR(make_tm(4, 16, 12345), -ENOENT);
 	CHECK_ERR(make_tm(HCASIM_TM_MAX_TAGS, HCASIM_TM_MAX_OPS, w.cq), 0);
 	CHECK_ERR(qp_on_srq(0, 0), 0);
 	CHECK_ERR(destroy_srq(w.srq), -EBUSY);

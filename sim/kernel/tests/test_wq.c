@@ -235,7 +235,7 @@ static void over_a_table(void)
 	struct hcasim_create_rss_qp_req bad = good;
 
 	ready();
-	CHECK_ERR(rss(raw, 0, good), -EINVAL); /* no table created yet */
+	CHECK_ERR(rss(raw, 0, good), -ENOENT); /* no table created yet */
 	CHECK_ERR(create_table(1, 2, w.wq), 0);
 	CHECK_ERR(rss(HCASIM_QPT_UD, 0, good), -EOPNOTSUPP);
 	CHECK_ERR(rss(raw, 1, good), -EINVAL);

@@ -79,6 +79,11 @@ static struct task *find_task(void *arg, uint32_t pasid)
 	return pasid == w.task.pasid ? &w.task : NULL;
 }
 
+static bool capable(struct task *t, unsigned int capability)
+{
+	return !w.ordinary;
+}
+
 static bool may_run_on(struct task *t, uint32_t cpu)
 {
 	return cpu < 4;
@@ -126,6 +131,7 @@ static const struct task_ops task_ops = {
 	.pin = pin,
 	.unpin = unpin,
 	.resident = resident,
+	.capable = capable,
 	.may_run_on = may_run_on,
 	.fd_inode = fd_inode,
 	.fd_file = fd_file,

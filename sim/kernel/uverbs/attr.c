@@ -176,8 +176,7 @@ int req_find_at(struct call *c, void *req, size_t len, size_t at, uint16_t type,
 	if (ret)
 		return ret;
 	memcpy(&handle, (const char *)req + at, sizeof(handle));
-	*out = uobj_get(c->f, type, handle);
-	return *out ? 0 : -EINVAL;
+	return uobj_get(c->f, type, handle, out);
 }
 
 int req_destroy(struct call *c, uint16_t type)

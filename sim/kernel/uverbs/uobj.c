@@ -229,9 +229,9 @@ int uobj_lookup(struct kfile *f, uint16_t type, uint64_t handle, struct uobj **o
 	return 0;
 }
 
-struct uobj *uobj_get(struct kfile *f, uint16_t type, uint32_t handle)
+int uobj_get(struct kfile *f, uint16_t type, uint32_t handle, struct uobj **out)
 {
-	struct uobj *u;
+	const int ret = uobj_lookup(f, type, handle, out);
 
-	return uobj_lookup(f, type, handle, &u) ? NULL : u;
+	return ret && f->dev->k->cfg.release < LINUX(6, 15) ? -EINVAL : ret;
 }

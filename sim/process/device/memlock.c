@@ -30,14 +30,14 @@ static const char *proc_line(const struct task *t, const char *file, const char 
 	return found;
 }
 
-static bool may_lock_any(const struct task *t)
+bool task_capable(struct task *t, unsigned int capability)
 {
 	char line[256], path[64];
 	const char *caps = proc_line(t, "status", "CapEff:", line, sizeof(line));
 	struct stat ns;
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)t->pid);
-	return caps && (strtoull(caps, NULL, 16) >> CAP_IPC_LOCK & 1) && !stat(path, &ns) &&
+	return caps && (strtoull(caps, NULL, 16) >> capability & 1) && !stat(path, &ns) &&
 	       ns.st_ino == FIRST_USER_NS;
 }
 
@@ -57,7 +57,7 @@ int memlock_pin(struct task *t, uint64_t pages)
 
 	const uint64_t limit = mm->server->no_memlock ? UINT64_MAX : limit_bytes(t);
 
-	if (mm->pinned + pages > limit / PAGE && !may_lock_any(t))
+	if (mm->pinned + pages > limit / PAGE && !task_capable(t, CAP_IPC_LOCK))
 		return limit ? -ENOMEM : -EPERM;
 	mm->pinned += pages;
 	return 0;

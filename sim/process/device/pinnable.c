@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Which memory of a program Linux would pin: the checks of ib_umem_get() and pin_user_pages() (mm/gup.c,
- * check_vma_flags()), by what /proc tells of its mappings.
+ * check_vma_flags()), from what /proc says about its mappings.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -97,7 +97,8 @@ int usermem_open(const struct task *t, const char *what);
 int pinnable(struct task *t, uint64_t addr, uint64_t len, bool write);
 int accessible(struct task *t, uint64_t addr, uint64_t len, bool write);
 
-/* memlock.c: task_ops.pin and unpin */
+/* memlock.c: task_ops.capable, pin and unpin */
+bool task_capable(struct task *t, unsigned int capability);
 int memlock_pin(struct task *t, uint64_t pages);
 void memlock_unpin(struct task *t, uint64_t pages);
 
@@ -243,7 +244,7 @@ struct server {
 	uint64_t wall; /* ns: wall clock up to here has been accounted for */
 	hca_ps behind; /* simulated time that may still pass */
 	bool virtual_clock;
-	bool no_memlock; /* RLIMIT_MEMLOCK is ignored */
+	bool no_memlock;  /* RLIMIT_MEMLOCK is ignored */
 	uint16_t release; /* of Linux */
 	struct machine_cpu cpu;
 	LIST_HEAD(, vthread) threads; /* process/clock */

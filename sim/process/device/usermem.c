@@ -177,6 +177,7 @@ const struct task_ops usermem_task_ops = {
 	.copy_to_user = copy_to_user,
 	.access_check = accessible,
 	.pin_check = pinnable,
+	.capable = task_capable,
 	.pin = memlock_pin,
 	.unpin = memlock_unpin,
 	.resident = resident,

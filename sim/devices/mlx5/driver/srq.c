@@ -55,7 +55,6 @@ int mlx5_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_
 		.pdn = common_pdn(base->pd),
 		.xrcdn = init->xrcdn,
 		.cqn = init->cq ? init->cq->cqn : 0,
-		.limit = init->limit,
 	};
 	struct mlx5_ib_create_srq req;
 	int ret;

@@ -63,7 +63,6 @@ int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct dr
 		.cqn = init->cq ? init->cq->cqn : 0,
 		.num_tags = init->num_tags,
 		.tag_ops = {HCA_PASID_KERNEL, (uintptr_t)srq->mem->addr + ops, req.tm_ops, HCASIM_TM_OP_SIZE},
-		.limit = init->limit,
 		.uar_page = ctx->uar_page[0],
 	};
 	ret = common_create_srq(base, &attr);
