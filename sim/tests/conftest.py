@@ -92,9 +92,12 @@ OWN_RACES = {
 
 
 class Machine:
-    """`hcasim run` with its options; programs are those of `release`, or else from rdma-core's build, or Debian's if `system`."""
+    """`hcasim run` with its options; programs are those of `release`, or else from rdma-core's build, or Debian's if `system`.
 
-    def __init__(self, hcas=1, system=None, options=(), release=None, family=None):
+    The host's limit of locked memory means nothing to them, unless `memlock`.
+    """
+
+    def __init__(self, hcas=1, system=None, options=(), release=None, family=None, memlock=False):
         system = release == "debian" if release else SYSTEM_VERBS if system is None else system
         self.hcas = hcas
         self.bin = RELEASES[release or ("debian" if system else "built")]
@@ -106,6 +109,7 @@ class Machine:
             str(hcas),
             "--engine",
             ENGINE,
+            *([] if memlock else ["--no-memlock"]),
             *options,
         ]
         if family:

@@ -13,7 +13,9 @@ import machine as linux  # noqa: E402
 PROGRAM = BUILD / "bin/hcasim-observe"
 SUBJECTS = ("memory", "memlock", "queues")
 BACKPORT = "Debian's 6.1.192 has a change of 6.15; --kernel 6.1 is the first 6.1"
-RXE_LIMIT = "a property of rdma_rxe, which takes the limit of a new SRQ; mlx5_ib and the native driver ignore it"
+RXE_LIMIT = (
+    "a property of rdma_rxe, which takes the limit of a new SRQ; mlx5_ib and the native driver ignore it"
+)
 # Why an observation is another one here, on all families or on some.
 OTHER = {
     "ibv_modify_qp of an unknown handle": {"all": BACKPORT},
@@ -44,7 +46,7 @@ def observations(text):
 def test_the_same_as_on_linux(real, subject, family):
     text, status = real.execute(subject)
     assert status == 0, text
-    here = Machine(options=["--device", family, "--kernel", "6.1"]).run(PROGRAM, subject)
+    here = Machine(options=["--device", family, "--kernel", "6.1"], memlock=True).run(PROGRAM, subject)
     assert here.status == 0, here.output
     want, got = observations(text), observations(here.output)
     assert want and want.keys() <= got.keys()  # Linux 6.1 has secret memory only where it is switched on

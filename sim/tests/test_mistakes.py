@@ -18,7 +18,7 @@ SHARED = [m for m in MISTAKES if "program" not in m]  # of one machine for each 
 
 
 def machine(family, *options):
-    return Machine(hcas=2, options=["--device", family, *options])
+    return Machine(hcas=2, options=["--device", family, *options], memlock=True)
 
 
 def wait_for_waits(folder, hanging):

@@ -340,4 +340,8 @@ def not_locked(c):
 
 def cause(c):
     rule = RULES.get(c.record.call)
-    return not_locked(c) or (rule(c) if rule else None) or ERRNO.get(c.record.errno, "the kernel or the driver refused it")
+    return (
+        not_locked(c)
+        or (rule(c) if rule else None)
+        or ERRNO.get(c.record.errno, "the kernel or the driver refused it")
+    )
