@@ -4,41 +4,61 @@
 
 #include "link/link_xrc.h"
 
-static int create_xrcd(struct link *l, const struct end *end, struct ibv_xrcd **xrcd)
+struct ibv_xrcd *link_xrcd(struct ibv_context *ctx)
 {
 	struct ibv_xrcd_init_attr attr = {
 		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
 
-	l->step = "ibv_open_xrcd";
-	*xrcd = ibv_open_xrcd(end->ctx, &attr);
-	return *xrcd ? 0 : errno_of_failure();
+	return ibv_open_xrcd(ctx, &attr);
 }
 
-static int create_srq(struct link *l, const struct end *end, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
-		      struct ibv_srq_init_attr_ex *attr, struct ibv_srq **srq, uint32_t *srqn)
+struct ibv_srq *link_xrc_srq(struct ibv_pd *pd, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
+			     struct ibv_srq_attr *attr)
 {
-	attr->comp_mask =
-		IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
-	attr->srq_type = IBV_SRQT_XRC;
-	attr->pd = end->pd;
-	attr->xrcd = xrcd;
-	attr->cq = cq;
-	l->step = "ibv_create_srq_ex (XRC)";
-	*srq = ibv_create_srq_ex(end->ctx, attr);
-	if (!*srq)
-		return errno_of_failure();
-	l->step = "ibv_get_srq_num";
-	return ibv_get_srq_num(*srq, srqn);
+	struct ibv_srq_init_attr_ex init = {
+		.attr = *attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = pd,
+		.xrcd = xrcd,
+		.cq = cq,
+	};
+	struct ibv_srq *srq = ibv_create_srq_ex(pd->context, &init);
+
+	*attr = init.attr;
+	return srq;
 }
 
-static int create_recv_qp(struct link *l, const struct end *end, struct ibv_xrcd *xrcd, struct ibv_qp **qp)
+struct ibv_qp *link_xrc_recv(struct ibv_xrcd *xrcd)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = xrcd};
 
+	return ibv_create_qp_ex(xrcd->context, &attr);
+}
+
+/* The receiving end: an XRC domain, its SRQ and a QP. 0 or an errno. */
+static int create_end(struct link *l, const struct end *end, struct ibv_cq *cq, struct ibv_srq_attr *attr,
+		      struct link_back *to)
+{
+	int ret;
+
+	l->step = "ibv_open_xrcd";
+	to->xrcd = link_xrcd(end->ctx);
+	if (!to->xrcd)
+		return errno_of_failure();
+	l->step = "ibv_create_srq_ex (XRC)";
+	to->srq = link_xrc_srq(end->pd, to->xrcd, cq, attr);
+	if (!to->srq)
+		return errno_of_failure();
+	l->step = "ibv_get_srq_num";
+	ret = ibv_get_srq_num(to->srq, &to->srqn);
+	if (ret)
+		return ret;
 	l->step = "ibv_create_qp_ex (XRC_RECV)";
-	*qp = ibv_create_qp_ex(end->ctx, &attr);
-	return *qp ? 0 : errno_of_failure();
+	to->peer = link_xrc_recv(to->xrcd);
+	return to->peer ? 0 : errno_of_failure();
 }
 
 static int create_send_qp(struct link *l, const struct end *end, struct ibv_cq *cq, struct ibv_qp **qp)
@@ -58,27 +78,23 @@ static int create_send_qp(struct link *l, const struct end *end, struct ibv_cq *
 
 static int create_back(struct link *l)
 {
-	const struct end *from = &l->dut->responder, *to = &l->dut->requester;
-	struct ibv_srq_init_attr_ex srq = {.attr = {.max_wr = 1, .max_sge = 1}};
-	int ret = create_xrcd(l, to, &l->back.xrcd);
+	struct ibv_srq_attr attr = {.max_wr = 1, .max_sge = 1};
+	int ret = create_end(l, &l->dut->requester, l->cq, &attr, &l->back);
 
-	if (!ret)
-		ret = create_srq(l, to, l->back.xrcd, l->cq, &srq, &l->back.srq, &l->back.srqn);
-	if (!ret)
-		ret = create_recv_qp(l, to, l->back.xrcd, &l->back.peer);
-	return ret ? ret : create_send_qp(l, from, l->peer_cq, &l->back.qp);
+	return ret ? ret : create_send_qp(l, &l->dut->responder, l->peer_cq, &l->back.qp);
 }
 
 int link_xrc_create(struct link *l)
 {
-	struct ibv_srq_init_attr_ex srq = {.attr = {.max_wr = 2 * LINK_RECV_SLOTS, .max_sge = l->ask_sge}};
-	int ret = create_xrcd(l, &l->dut->responder, &l->xrcd);
+	struct ibv_srq_attr attr = {.max_wr = 2 * LINK_RECV_SLOTS, .max_sge = l->ask_sge};
+	struct link_back to = {};
+	int ret = create_end(l, &l->dut->responder, l->peer_cq, &attr, &to);
 
-	if (!ret)
-		ret = create_srq(l, &l->dut->responder, l->xrcd, l->peer_cq, &srq, &l->srq, &l->srqn);
-	l->cap.max_recv_sge = srq.attr.max_sge;
-	if (!ret)
-		ret = create_recv_qp(l, &l->dut->responder, l->xrcd, &l->peer);
+	l->xrcd = to.xrcd;
+	l->srq = to.srq;
+	l->srqn = to.srqn;
+	l->peer = to.peer;
+	l->cap.max_recv_sge = attr.max_sge;
 	return ret || !(l->needs & NEED_WINDOW) ? ret : create_back(l);
 }
 

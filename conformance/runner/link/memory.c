@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/made.h"
 #include "link/memory.h"
 #include "remote/remote.h"
 
@@ -26,7 +27,7 @@ int arena_create(struct arena *a, const char *name, struct ibv_pd *pd, size_t si
 	a->name = name;
 	a->size = size;
 	a->base = end_alloc(pd, size);
-	a->shadow = malloc(size);
+	a->shadow = made_zeroed(1, size);
 	if (!a->base || !a->shadow) {
 		arena_destroy(a);
 		return ENOMEM;
@@ -46,9 +47,9 @@ int arena_create_dm(struct arena *a, const char *name, struct ibv_pd *pd, uint64
 	a->name = name;
 	a->size = DM_SIZE;
 	a->dm_offset = offset;
-	a->base = malloc(DM_SIZE);
-	a->shadow = malloc(DM_SIZE);
-	a->known = calloc(1, DM_SIZE);
+	a->base = made_zeroed(1, DM_SIZE);
+	a->shadow = made_zeroed(1, DM_SIZE);
+	a->known = made_zeroed(1, DM_SIZE);
 	errno = ENOMEM;
 	if (!a->base || !a->shadow || !a->known)
 		return give_up(a);
@@ -71,12 +72,12 @@ void arena_destroy(struct arena *a)
 		ibv_dereg_mr(a->mr);
 	if (a->dm) {
 		ibv_free_dm(a->dm);
-		free(a->base);
+		made_free(a->base);
 	} else {
 		end_free(a->base);
 	}
-	free(a->shadow);
-	free(a->known);
+	made_free(a->shadow);
+	made_free(a->known);
 	memset(a, 0, sizeof(*a));
 }
 

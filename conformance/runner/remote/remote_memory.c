@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "remote/remote_internal.h"
+#include "link/made.h"
 #include "remote/pool.h"
+#include "remote/remote_internal.h"
 
 #define PAGE   4096
 #define BLOCKS 128
@@ -15,8 +16,9 @@ static uint32_t num_blocks;
 static struct peer_bytes changes;
 
 /*
- * Addresses that a process hardly uses: between program and libraries, also with the shadow memory of a sanitizer, and
- * below 2^39 for kernels with three levels of page tables.
+ * Addresses that a process hardly uses: between program and libraries, also
+ * with the shadow memory of a sanitizer, and below 2^39 for kernels with three
+ * levels of page tables.
  */
 static const uint64_t candidates[] = {0x2f0000000000, 0x3f0000000000, 0x1f00000000, 0x2f00000000,
 				      0x3f00000000};
@@ -65,17 +67,31 @@ static void *take_block(size_t size)
 	return pool.base + at;
 }
 
-void *end_alloc(const struct ibv_pd *pd, size_t size)
+static void *take_shared(size_t size)
 {
 	void *at;
 
-	if (!pd || !remote_is(pd->context))
-		return aligned_alloc(PAGE, (size + PAGE - 1) / PAGE * PAGE);
 	remote_lock();
 	at = take_block(size);
 	remote_unlock();
 	if (at)
 		end_written(at, size);
+	return at;
+}
+
+static int end_memory(void *at)
+{
+	end_free(at);
+	return 0;
+}
+
+void *end_alloc(const struct ibv_pd *pd, size_t size)
+{
+	void *at = pd && remote_is(pd->context) ? take_shared(size)
+						: aligned_alloc(PAGE, (size + PAGE - 1) / PAGE * PAGE);
+
+	if (at)
+		made_later(end_memory, "free", at);
 	return at;
 }
 
@@ -86,6 +102,7 @@ static bool in_pool(const void *at)
 
 void end_free(void *at)
 {
+	made_forget(at);
 	if (!in_pool(at)) {
 		free(at);
 		return;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The calls that are functions of libibverbs. The linker (--wrap) redirects the runner's calls to these: an object of the
- * remote context is handled by the peer process, any other by libibverbs.
+ * The calls that are functions of libibverbs. The linker (--wrap) redirects the
+ * runner's calls to these: an object of the remote context is handled by the
+ * peer process, any other by libibverbs.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "judge/watchdog.h"
-#include "link/made.h"
 #include "remote/remote_internal.h"
 
-/* Macros that choose between functions of libibverbs, which are wrapped. */
+/* A macro that chooses between functions of libibverbs, which are wrapped. */
 #undef ibv_reg_mr
 
 #define WRAP(type, name, ...)                                                                                \
@@ -52,15 +52,15 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 
 WRAP(struct ibv_mr *, ibv_reg_mr, struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	return MADE(remote_is(pd->context) ? reg_mr(pd, addr, length, (uintptr_t)addr, access)
-					   : __real_ibv_reg_mr(pd, addr, length, access));
+	return remote_is(pd->context) ? reg_mr(pd, addr, length, (uintptr_t)addr, access)
+				      : __real_ibv_reg_mr(pd, addr, length, access);
 }
 
 WRAP(struct ibv_mr *, ibv_reg_mr_iova2, struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
      unsigned int access)
 {
-	return MADE(remote_is(pd->context) ? reg_mr(pd, addr, length, iova, access)
-					   : __real_ibv_reg_mr_iova2(pd, addr, length, iova, access));
+	return remote_is(pd->context) ? reg_mr(pd, addr, length, iova, access)
+				      : __real_ibv_reg_mr_iova2(pd, addr, length, iova, access);
 }
 
 WRAP(int, ibv_dereg_mr, struct ibv_mr *mr)
@@ -159,7 +159,8 @@ WRAP(int, ibv_get_async_event, struct ibv_context *ctx, struct ibv_async_event *
 	return 0;
 }
 
-/* Whether the event is of an object of the remote end. All objects begin with their context. */
+/* Whether the event is of an object of the remote end. All objects begin with
+ * their context. */
 static bool is_remote_event(const struct ibv_async_event *event)
 {
 	switch (event->event_type) {

@@ -43,6 +43,21 @@ bool kit_link(struct kit *k, enum api api, const struct link_opts *opts)
 	return kit_link_second(k, k->l, api, opts);
 }
 
+void kit_unmake(struct kit *k)
+{
+	char check[VERDICT_CHECK];
+	int err = 0;
+	const char *failed = made_end(&err);
+
+	k->l = &k->r->link;
+	*k->l = (struct link){0};
+	made_begin();
+	if (!failed || !KIT_GOOD(k)) /* after a fault an object may be in use */
+		return;
+	snprintf(check, sizeof(check), "%s-failed-with-", failed);
+	observe(&k->res->verdict, check, errno_name(err), "%s failed with %s", failed, errno_name(err));
+}
+
 bool kit_plan(struct kit *k, struct plan *plans)
 {
 	int ret = 0;
@@ -108,6 +123,15 @@ int kit_post(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_sen
 		if (one == failed)
 			*bad = i;
 	return rc;
+}
+
+bool kit_posts(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_send_wr *wr)
+{
+	int rc = kit_post(k, qp, to, wr, NULL);
+
+	if (rc)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(rc));
+	return !rc;
 }
 
 struct ibv_send_wr kit_wr(uint64_t wr_id, enum ibv_wr_opcode op, struct ibv_sge *sge)

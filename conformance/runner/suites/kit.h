@@ -16,6 +16,15 @@
 			return;                                                                              \
 	} while (0)
 #define KIT_GOOD(k) (!(k)->res->verdict.num)
+/* The condition, or a pointer, without which the scenario cannot go on: a fault, if it is false. */
+#define KIT_MUST(k, condition, ...)                                                                          \
+	({                                                                                                   \
+		__typeof__(condition) must_ = (condition);                                                   \
+                                                                                                             \
+		if (!must_)                                                                                  \
+			KIT_FAULT(k, __VA_ARGS__);                                                           \
+		must_;                                                                                       \
+	})
 
 /*
  * Counts a check of the scenario. The one whose number is the argument `wrong` of the cell's line has the opposite
@@ -26,8 +35,14 @@ int kit_arg(const struct kit *k, const char *name, int fallback);
 
 /* Creates and connects the link of the cell; false and a fault if this fails. api: API_WR, API_POST, API_SRQ */
 bool kit_link(struct kit *k, enum api api, const struct link_opts *opts);
-/* A second link of the same kind. */
+/* A second link of the same kind. What it has is destroyed with everything else that the scenario has made. */
 bool kit_link_second(struct kit *k, struct link *l, enum api api, const struct link_opts *opts);
+
+/*
+ * Destroys all that the scenario has made since it began, or since the last time (link/made.h), as at its end. A fault if
+ * that fails.
+ */
+void kit_unmake(struct kit *k);
 
 /* Plans the requests of the cell, fills each buffer, and posts all receives. */
 bool kit_plan(struct kit *k, struct plan *plans);
@@ -35,6 +50,8 @@ bool kit_plan(struct kit *k, struct plan *plans);
 void kit_list(struct kit *k, struct plan *plans, unsigned int num, struct ibv_send_wr *wr);
 /* ibv_post_send(), recorded in the log and the journal. bad: index of *bad_wr, -1: none. */
 int kit_post(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_send_wr *wr, int *bad);
+/* The same; false and a fault if it is refused. */
+bool kit_posts(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_send_wr *wr);
 /* A signalled request, whose other operands the caller sets. */
 struct ibv_send_wr kit_wr(uint64_t wr_id, enum ibv_wr_opcode op, struct ibv_sge *sge);
 /* Posts a signaled ATOMIC_WRITE of 8 bytes, which ibv_post_send() does not have; the link was made for API_WR. 0 or an errno. */

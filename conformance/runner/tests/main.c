@@ -9,6 +9,7 @@ int main(void)
 		{"judge", NULL, NULL, NULL, NULL, judge_tests},
 		{"cell", NULL, NULL, NULL, NULL, cell_tests},
 		{"watchdog", NULL, NULL, NULL, NULL, watchdog_tests},
+		{"made", NULL, NULL, NULL, NULL, made_tests},
 		CU_SUITE_INFO_NULL,
 	};
 	unsigned int failures;

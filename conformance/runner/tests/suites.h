@@ -7,5 +7,6 @@
 extern CU_TestInfo judge_tests[];
 extern CU_TestInfo cell_tests[];
 extern CU_TestInfo watchdog_tests[];
+extern CU_TestInfo made_tests[];
 
 #endif

@@ -80,6 +80,8 @@ static void id_one_cq(struct kit *k)
 		log_call(&k->res->log, "/* rdma_create_qp(), rdma_destroy_qp() with send_cq == recv_cq */");
 		id->send_cq_channel = id->recv_cq_channel = ibv_create_comp_channel(id->verbs);
 		id->send_cq = id->recv_cq = ibv_create_cq(id->verbs, 16, id, id->recv_cq_channel, 0);
+		made_forget(id->send_cq);
+		made_forget(id->send_cq_channel);
 		if (rdma_create_qp(id, NULL, &attr)) {
 			KIT_FAULT(k, "rdma_create_qp failed with %s", errno_name(errno));
 		} else {
