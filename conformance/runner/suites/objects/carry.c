@@ -43,16 +43,6 @@ static bool begin(struct kit *k, struct carry *c, enum ibv_qp_type type)
 	return KIT_GOOD(k);
 }
 
-static void end(struct carry *c)
-{
-	own_destroy(&c->own);
-	if (c->ah)
-		ibv_destroy_ah(c->ah);
-	if (c->mr)
-		ibv_dereg_mr(c->mr);
-	end_free(c->from);
-}
-
 static bool connect(struct carry *c, const struct ibv_qp_cap *cap)
 {
 	struct own *o = &c->own;
@@ -94,11 +84,9 @@ static bool post_receives(struct carry *c, unsigned int num, uint32_t len)
 		wr.num_sge =
 			cut(c, sge, c->own.init.cap.max_recv_sge, c->to + i * (len + c->grh), len + c->grh);
 		ret = ibv_post_recv(c->own.qp, &wr, &bad);
-		if (ret) {
-			KIT_FAULT(c->k, "receive %u of %u with %d SGEs was refused with %s", i + 1, num,
-				  wr.num_sge, errno_name(ret));
+		if (!KIT_MUST(c->k, !ret, "receive %u of %u with %d SGEs was refused with %s", i + 1, num,
+			      wr.num_sge, errno_name(ret)))
 			return false;
-		}
 	}
 	return true;
 }
@@ -127,11 +115,9 @@ static bool post_sends(struct carry *c, unsigned int num, uint32_t sges, uint32_
 		wr.wr_id = i;
 		wr.num_sge = cut(c, sge, sges, c->from + i, len);
 		ret = ibv_post_send(c->own.qp, &wr, &bad);
-		if (ret) {
-			KIT_FAULT(c->k, "request %u of %u with %d SGEs, %u bytes%s, was refused with %s",
-				  i + 1, num, wr.num_sge, len, flags ? " inline" : "", errno_name(ret));
+		if (!KIT_MUST(c->k, !ret, "request %u of %u with %d SGEs, %u bytes%s, was refused with %s",
+			      i + 1, num, wr.num_sge, len, flags ? " inline" : "", errno_name(ret)))
 			return false;
-		}
 	}
 	return true;
 }
@@ -202,7 +188,7 @@ static void carry(struct kit *k)
 	struct carry c;
 
 	if (!begin(k, &c, kit_arg(k, "type", 0)))
-		goto out;
+		return;
 	for (unsigned int i = 0; i < sizeof(sges) / sizeof(sges[0]) && sges[i] <= most; i++) {
 		const struct ibv_qp_cap cap = {1 + i % 3, 1 + i % 3, sges[i], sges[i],
 					       i % 2 ? 0 : 11 * i + 4};
@@ -210,10 +196,7 @@ static void carry(struct kit *k)
 		if (!connect(&c, &cap) || !fill(&c))
 			break;
 		ibv_destroy_qp(c.own.qp);
-		c.own.qp = NULL;
 	}
-out:
-	end(&c);
 }
 
 SCENARIO(carry) = {

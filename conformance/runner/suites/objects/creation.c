@@ -135,19 +135,17 @@ static void create_limits(struct kit *k)
 	if (!begin(k, &o, &small) || !created(k, &o, &small, "a small QP") ||
 	    !limit(k, &o, &small, "max_send_wr", max_send_wr, attr->max_qp_wr) ||
 	    !limit(k, &o, &small, "max_send_sge", max_send_sge, attr->max_sge))
-		goto out;
+		return;
 	small.cap.max_inline_data = UINT32_MAX; /* the limit has no attribute */
 	if (!refused(k, &o, &small, "max_inline_data 0xffffffff"))
-		goto out;
+		return;
 	small.cap.max_inline_data = 0;
 	asked = small;
 	asked.cap.max_send_sge = asked.cap.max_recv_sge = 0;
 	if (!created(k, &o, &asked, "queues for requests and receives without SGEs"))
-		goto out;
+		return;
 	if (small.recv_cq && limit(k, &o, &small, "max_recv_wr", max_recv_wr, attr->max_qp_wr))
 		limit(k, &o, &small, "max_recv_sge", max_recv_sge, attr->max_sge);
-out:
-	own_destroy(&o);
 }
 
 SCENARIO(create_limits) = {
@@ -172,19 +170,19 @@ static void create_parts(struct kit *k)
 	struct own o;
 
 	if (!begin(k, &o, &small))
-		goto out;
+		return;
 	asked = small;
 	asked.send_cq = NULL;
 	if (!refused(k, &o, &asked, "no send_cq"))
-		goto out;
+		return;
 	asked = small;
 	asked.recv_cq = NULL;
 	if (small.recv_cq && !refused(k, &o, &asked, "no recv_cq"))
-		goto out;
+		return;
 	asked = small;
 	asked.sq_sig_all = 1;
 	if (!created(k, &o, &asked, "sq_sig_all"))
-		goto out;
+		return;
 	if (kit_arg(k, "srq", 0)) {
 		asked = small;
 		asked.srq = ibv_create_srq(small.pd, &srq_attr);
@@ -195,11 +193,7 @@ static void create_parts(struct kit *k)
 			created(k, &o, &asked, "an SRQ, max_recv_wr and max_recv_sge are ignored");
 		else
 			refused(k, &o, &asked, refuse);
-		if (asked.srq)
-			ibv_destroy_srq(asked.srq);
 	}
-out:
-	own_destroy(&o);
 }
 
 SCENARIO(create_parts) = {
@@ -222,26 +216,26 @@ static void create_unknown(struct kit *k)
 	struct own o;
 
 	if (!begin(k, &o, &small))
-		goto out;
+		return;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		asked = small;
 		asked.qp_type = types[i];
 		if (!refused(k, &o, &asked, "a type that verbs.h does not have"))
-			goto out;
+			return;
 	}
 	asked = small;
 	asked.comp_mask |= 1u << 31;
 	if (!refused(k, &o, &asked, "a comp_mask with an unknown bit"))
-		goto out;
+		return;
 	asked = small;
 	asked.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	asked.create_flags = 1u << 30;
 	if (!refused(k, &o, &asked, "an unknown create_flag"))
-		goto out;
+		return;
 	asked = small;
 	asked.comp_mask &= ~IBV_QP_INIT_ATTR_PD;
 	if (!refused(k, &o, &asked, "no PD"))
-		goto out;
+		return;
 	asked = small;
 	asked.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	asked.send_ops_flags = 1ull << 40 | IBV_QP_EX_WITH_SEND;
@@ -249,8 +243,6 @@ static void create_unknown(struct kit *k)
 	    !kit_holds(k, k->res->err == EOPNOTSUPP))
 		KIT_FAULT(k, "an operation that verbs.h does not have: refused with %s, expected EOPNOTSUPP",
 			  errno_name(k->res->err));
-out:
-	own_destroy(&o);
 }
 
 SCENARIO(create_unknown) = {
@@ -341,29 +333,27 @@ static void create_masks(struct kit *k)
 	struct own o;
 
 	if (!begin(k, &o, &small))
-		goto out;
+		return;
 	valid_members(k, &o, &small);
 	asked = small;
 	asked.comp_mask &= ~always;
 	if (!KIT_GOOD(k) || !refused(k, &o, &asked, "no PD, and no XRC domain") || !no_tso(k, &o, small))
-		goto out;
+		return;
 	for (int bit = 7; bit < 32; bit++) {
 		asked = small;
 		asked.comp_mask |= 1u << bit;
 		if (!refused(k, &o, &asked, "a comp_mask with an unknown bit"))
-			goto out;
+			return;
 	}
 	for (int bit = 16; bit < 32; bit++) { /* verbs.h has flags up to bit 12 */
 		asked = small;
 		asked.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
 		asked.create_flags = 1u << bit;
 		if (!refused(k, &o, &asked, "an unknown create_flag"))
-			goto out;
+			return;
 	}
 	if (small.qp_type == IBV_QPT_XRC_RECV)
 		xrc_recv(k, &o, &small);
-out:
-	own_destroy(&o);
 }
 
 SCENARIO(create_masks) = {

@@ -36,13 +36,6 @@ static bool begin(struct kit *k, struct crowd *c)
 	return c->mr;
 }
 
-static void end(struct crowd *c)
-{
-	if (c->mr)
-		ibv_dereg_mr(c->mr);
-	end_free(c->bytes);
-}
-
 /* SENDs of the queue with this number to itself: each has bytes and a place of its own. */
 static uint8_t *from(const struct crowd *c, unsigned int queue, unsigned int send)
 {
@@ -71,20 +64,16 @@ static bool post(struct kit *k, const struct crowd *c, struct own *o, unsigned i
 	}
 	for (unsigned int i = 0; i < (queue % 2 ? 1 : SENDS) && !ret; i++)
 		ret = ibv_post_send(o->qp, &send[i], &bad);
-	if (ret)
-		KIT_FAULT(k, "queue %u: posting was refused with %s", queue, errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "queue %u: posting was refused with %s", queue, errno_name(ret));
 }
 
 static bool arrived(struct kit *k, const struct crowd *c, struct own *o, unsigned int queue)
 {
-	struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
-
 	for (unsigned int i = 0; i < SENDS; i++) {
 		const uint8_t *at = from(c, queue, i);
 
-		if (!kit_expect(k, &l, o->send_cq, o->qp, i, IBV_WC_SUCCESS) ||
-		    !kit_expect(k, &l, o->recv_cq, o->qp, 100 + i, IBV_WC_SUCCESS))
+		if (!own_expect(k, o, o->send_cq, i, IBV_WC_SUCCESS) ||
+		    !own_expect(k, o, o->recv_cq, 100 + i, IBV_WC_SUCCESS))
 			return false;
 		if (!memcmp(at, at + BYTES, BYTES))
 			continue;
@@ -109,7 +98,7 @@ static void many_queues(struct kit *k)
 	struct crowd c = {0};
 
 	if (!begin(k, &c))
-		goto out;
+		return;
 	for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k); i++)
 		create(k, &o[i], i);
 	for (unsigned int turn = 0; turn < 3 && KIT_GOOD(k); turn++) {
@@ -122,10 +111,6 @@ static void many_queues(struct kit *k)
 			create(k, &o[i], i);
 		}
 	}
-out:
-	for (unsigned int i = 0; i < QUEUES; i++)
-		own_destroy(&o[i]);
-	end(&c);
 }
 
 SCENARIO(many_queues) = {
@@ -192,26 +177,24 @@ static void use_end(struct kit *k, const struct crowd *c, const struct own *of, 
 	o->recv_cq = of->recv_cq;
 	if (own_reach(k, o, IBV_QPS_RTS) && post(k, c, o, queue))
 		arrived(k, c, o, queue);
-	ibv_destroy_qp(o->qp);
-	*o = (struct own){0};
 }
 
 /* A number is 24 bits long in doorbells, contexts, packets and CQEs: two QPs with the same low bits carry their own. */
 static void queue_numbers(struct kit *k)
 {
-	struct ibv_qp **others = calloc(MOST, sizeof(*others));
+	struct ibv_qp **others = made_zeroed(MOST, sizeof(*others));
 	struct own o[2 + ENDS] = {0};
 	struct crowd c = {0};
 	unsigned int count = 0;
 
 	if (!others || !begin(k, &c) || !create(k, &o[0], 0))
-		goto out;
+		return;
 	o[1].to_itself = true;
 	if (!own_begin(k, &o[1], IBV_QPT_RC))
-		goto out;
+		return;
 	count = pass_numbers(k, &o[0], &o[1], others);
 	if (!KIT_GOOD(k) || !own_reach(k, &o[1], IBV_QPS_RTS))
-		goto out;
+		return;
 	for (unsigned int turn = 0; turn < 2 && KIT_GOOD(k); turn++) {
 		for (unsigned int i = 0; i < 2; i++)
 			post(k, &c, &o[i], i);
@@ -222,16 +205,6 @@ static void queue_numbers(struct kit *k)
 	}
 	for (unsigned int i = 2; i < 2 + ENDS; i++)
 		use_end(k, &c, &o[1], &o[i], i);
-out:
-	while (count)
-		ibv_destroy_qp(others[--count]);
-	for (unsigned int i = 2; i < 2 + ENDS; i++)
-		if (o[i].qp)
-			ibv_destroy_qp(o[i].qp);
-	own_destroy(&o[1]);
-	own_destroy(&o[0]);
-	end(&c);
-	free(others);
 }
 
 SCENARIO(queue_numbers) = {
@@ -243,7 +216,7 @@ SCENARIO(queue_numbers) = {
 };
 
 /* A message to the QP's SRQ has the wr_id of its receive, and its bytes. */
-static bool through(struct kit *k, const struct crowd *c, struct ibv_srq *srq, unsigned int number)
+static void through(struct kit *k, const struct crowd *c, struct ibv_srq *srq, unsigned int number)
 {
 	struct own o = {.to_itself = true, .init.srq = srq};
 	uint8_t *at = from(c, 0, 0);
@@ -255,16 +228,14 @@ static bool through(struct kit *k, const struct crowd *c, struct ibv_srq *srq, u
 	memset(at, (int)number + 1, BYTES);
 	o.init.cap = (struct ibv_qp_cap){SENDS, 0, 1, 0, 0};
 	if (own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS)) {
-		struct link l = {.dut = &k->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
 
 		if (ibv_post_srq_recv(srq, &recv, &bad_recv) || ibv_post_send(o.qp, &send, &bad))
 			KIT_FAULT(k, "SRQ %u: posting was refused", number);
-		else if (kit_expect(k, &l, o.send_cq, o.qp, number, IBV_WC_SUCCESS) &&
-			 kit_expect(k, &l, o.recv_cq, o.qp, 1000 + number, IBV_WC_SUCCESS))
+		else if (own_expect(k, &o, o.send_cq, number, IBV_WC_SUCCESS) &&
+			 own_expect(k, &o, o.recv_cq, 1000 + number, IBV_WC_SUCCESS))
 			judge_bytes(&k->res->verdict, "the message", at, at + BYTES, BYTES);
 	}
 	own_destroy(&o);
-	return KIT_GOOD(k);
 }
 
 /* Many are there at a time; some are destroyed, and the others are used. */
@@ -273,28 +244,21 @@ static void many_srqs(struct kit *k)
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = 3, .max_sge = 1}};
 	struct ibv_srq *srq[SRQS] = {0};
 	struct crowd c = {0};
-	bool good = begin(k, &c);
 
-	for (unsigned int i = 0; i < SRQS && good; i++) {
+	if (!begin(k, &c))
+		return;
+	for (unsigned int i = 0; i < SRQS; i++) {
 		init.attr.max_wr = 3 + i;
 		srq[i] = ibv_create_srq(k->r->dut.requester.pd, &init);
-		good = srq[i];
-		if (!good)
-			KIT_FAULT(k, "ibv_create_srq failed with %s", errno_name(errno));
+		KIT_CHECK(k, srq[i], "ibv_create_srq failed with %s", errno_name(errno));
 	}
-	for (unsigned int i = 0; i < SRQS && good; i += 7) {
-		good = !ibv_destroy_srq(srq[i]);
+	for (unsigned int i = 0; i < SRQS; i += 7) {
+		KIT_CHECK(k, !ibv_destroy_srq(srq[i]), "ibv_destroy_srq failed");
 		srq[i] = NULL;
-		if (!good)
-			KIT_FAULT(k, "ibv_destroy_srq failed");
 	}
-	for (unsigned int i = 0; i < SRQS; i++) {
-		if (srq[i] && good)
-			good = through(k, &c, srq[i], i);
+	for (unsigned int i = 0; i < SRQS && KIT_GOOD(k); i++)
 		if (srq[i])
-			ibv_destroy_srq(srq[i]);
-	}
-	end(&c);
+			through(k, &c, srq[i], i);
 }
 
 SCENARIO(many_srqs) = {
@@ -332,7 +296,6 @@ static void srq_grows(struct kit *k)
 	own_destroy(&o);
 	if (o.init.srq && ibv_destroy_srq(o.init.srq))
 		KIT_FAULT(k, "ibv_destroy_srq failed");
-	end(&c);
 }
 
 SCENARIO(srq_grows) = {
@@ -393,12 +356,8 @@ static void srq_numbers(struct kit *k)
 			KIT_FAULT(k, "an SRQ for %u SGEs: %s", init.attr.max_sge, errno_name(errno));
 	}
 	seen(k->res, "%u kept; ", num);
-	for (unsigned int i = 0; i < num; i++) {
-		if (KIT_GOOD(k))
-			through(k, &c, kept[i], i);
-		ibv_destroy_srq(kept[i]);
-	}
-	end(&c);
+	for (unsigned int i = 0; i < num && KIT_GOOD(k); i++)
+		through(k, &c, kept[i], i);
 }
 
 SCENARIO(srq_numbers) = {
@@ -439,8 +398,6 @@ static void queue_handles(struct kit *k)
 		if (KIT_GOOD(k) && post(k, &c, &o, 0))
 			arrived(k, &c, &o, 0);
 	}
-	own_destroy(&o);
-	end(&c);
 }
 
 SCENARIO(queue_handles) = {

@@ -100,9 +100,11 @@ static void allocators(struct kit *k)
 	unsigned int calls = 0;
 
 	for (unsigned int turn = 0; turn < 2 + calls && turn < 8 && KIT_GOOD(k); turn++) {
-		struct pool p = {.decline = turn == 1, .fail_at = turn > 1 ? turn - 1 : 0};
-		struct ibv_pd *pd = parent(k, base, NULL, &p);
+		static struct pool p; /* until the parent domain has ended */
+		struct ibv_pd *pd;
 
+		p = (struct pool){.decline = turn == 1, .fail_at = turn > 1 ? turn - 1 : 0};
+		pd = parent(k, base, NULL, &p);
 		KIT_CHECK(k, pd, "ibv_alloc_parent_domain failed with %s", errno_name(errno));
 		p.pd = pd;
 		log_call(&k->res->log, "/* the allocator %s */",
@@ -217,7 +219,7 @@ static void parent_members(struct kit *k)
 					 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT, 0};
 
 	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]) && KIT_GOOD(k); i++) {
-		struct pool p = {0};
+		static struct pool p; /* until the parent domain has ended */
 		struct ibv_parent_domain_init_attr attr = {.pd = k->r->dut.requester.pd,
 							   .comp_mask = masks[i],
 							   .alloc = alone_alloc,
@@ -225,6 +227,7 @@ static void parent_members(struct kit *k)
 							   .pd_context = k};
 		const bool own = masks[i] & kit_arg(k, "own", 0);
 
+		p = (struct pool){0};
 		no_context = &p;
 		p.pd = ibv_alloc_parent_domain(k->r->dut.requester.ctx, &attr);
 		log_call(&k->res->log, "/* ibv_alloc_parent_domain(ctx, attr): comp_mask 0x%x */", masks[i]);
@@ -317,9 +320,11 @@ static void domain_work_queues(struct kit *k)
 	KIT_CHECK(k, base, "ibv_alloc_pd failed with %s", errno_name(errno));
 	own_use_work_queue(k, base);
 	for (unsigned int turn = 0; turn < 2 && KIT_GOOD(k); turn++) {
-		struct pool p = {.decline = turn};
-		struct ibv_pd *pd = parent(k, base, NULL, &p);
+		static struct pool p; /* until the parent domain has ended */
+		struct ibv_pd *pd;
 
+		p = (struct pool){.decline = turn};
+		pd = parent(k, base, NULL, &p);
 		KIT_CHECK(k, pd, "ibv_alloc_parent_domain failed with %s", errno_name(errno));
 		p.pd = pd;
 		own_use_work_queue(k, pd);

@@ -33,7 +33,6 @@ static void refused(struct kit *k, struct ibv_qp *qp, struct ibv_ece ece, const 
 /* Sets `ece`, moves the QP up, and expects options that can be set again. */
 static void establish(struct kit *k, struct own *o, struct ibv_ece ece)
 {
-	const struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
 	struct ibv_ece now, again;
 	struct ibv_send_wr wr, *bad;
 	int ret = ibv_set_ece(o->qp, &ece);
@@ -48,7 +47,7 @@ static void establish(struct kit *k, struct own *o, struct ibv_ece ece)
 	wr = kit_wr(1, IBV_WR_RDMA_WRITE, NULL);
 	wr.num_sge = 0;
 	KIT_CHECK(k, !ibv_post_send(o->qp, &wr, &bad), "posting was refused");
-	if (!kit_expect(k, (struct link *)&l, o->send_cq, o->qp, 1, IBV_WC_SUCCESS) || !own_reset(k, o))
+	if (!own_expect(k, o, o->send_cq, 1, IBV_WC_SUCCESS) || !own_reset(k, o))
 		return;
 	ret = ibv_set_ece(o->qp, &now);
 	KIT_CHECK(k, !ret, "ibv_set_ece of accepted options 0x%x failed with %s", now.options,
@@ -72,7 +71,6 @@ static void ece_options(struct kit *k)
 		if (KIT_GOOD(k))
 			establish(k, &o, ece);
 	}
-	own_destroy(&o);
 }
 
 SCENARIO(ece_options) = {

@@ -39,7 +39,6 @@ static void send_to_itself(struct kit *k, struct own *o, const struct ibv_ah_att
 			   struct ibv_mr *mr)
 {
 	struct ibv_ah *ah = ibv_create_ah(k->r->dut.requester.pd, (struct ibv_ah_attr *)av);
-	const struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
 	struct ibv_sge out = {(uintptr_t)bytes + 1024, 32, mr->lkey}, in = {(uintptr_t)bytes, 256, mr->lkey};
 	struct ibv_recv_wr recv = {.sg_list = &in, .num_sge = 1}, *bad_recv;
 	struct ibv_send_wr send = kit_wr(1, IBV_WR_SEND, &out), *bad;
@@ -52,8 +51,7 @@ static void send_to_itself(struct kit *k, struct own *o, const struct ibv_ah_att
 	memset(bytes, 0, 256);
 	if (ibv_post_recv(o->qp, &recv, &bad_recv) || ibv_post_send(o->qp, &send, &bad))
 		KIT_FAULT(k, "a datagram was refused");
-	else if (kit_wait(k, (struct link *)&l, o->send_cq, &wc) &&
-		 kit_wait(k, (struct link *)&l, o->recv_cq, &wc) &&
+	else if (own_wait(k, o, o->send_cq, &wc) && own_wait(k, o, o->recv_cq, &wc) &&
 		 !IN6_IS_ADDR_V4MAPPED(&k->r->dut.requester.gid))
 		judge_header(k, bytes, &av->grh);
 	KIT_CHECK(k, !ibv_destroy_ah(ah), "ibv_destroy_ah failed");
@@ -89,9 +87,6 @@ static void address_handles(struct kit *k)
 	av.grh.flow_label = 0x54321;
 	if (KIT_GOOD(k))
 		send_to_itself(k, &o, &av, bytes, mr);
-	own_destroy(&o);
-	ibv_dereg_mr(mr);
-	end_free(bytes);
 }
 
 SCENARIO(address_handles) = {
@@ -148,7 +143,7 @@ static void flows(struct kit *k)
 
 	if (!own_create(k, &raw, IBV_QPT_RAW_PACKET) || !own_reach(k, &raw, IBV_QPS_RTS) ||
 	    !own_create(k, &rc, IBV_QPT_RC))
-		goto out;
+		return;
 	ODD_RULE(k, raw.qp, "a comp_mask", attr.comp_mask, 1);
 	ODD_RULE(k, raw.qp, "port 0", attr.port, 0);
 	ODD_RULE(k, raw.qp, "a port that is none", attr.port, k->r->dut.requester.attr.phys_port_cnt + 1);
@@ -161,9 +156,6 @@ static void flows(struct kit *k)
 		KIT_FAULT(k, "ibv_create_flow failed with %s", errno_name(errno));
 	else if (ibv_destroy_flow(flow))
 		KIT_FAULT(k, "ibv_destroy_flow failed");
-out:
-	own_destroy(&raw);
-	own_destroy(&rc);
 }
 
 SCENARIO(flows) = {
@@ -180,7 +172,7 @@ static void groups(struct kit *k)
 
 	other.raw[15] = 0x35;
 	if (!own_create(k, &o, IBV_QPT_UD) || !own_reach(k, &o, IBV_QPS_RTS))
-		goto out;
+		return;
 	if (!k->r->dut.requester.attr.max_mcast_grp) {
 		seen(k->res, "no multicast; ");
 	} else if (!kit_holds(k, !ibv_attach_mcast(o.qp, &gid, 0))) {
@@ -195,11 +187,7 @@ static void groups(struct kit *k)
 		if (ibv_detach_mcast(o.qp, &gid, 0))
 			KIT_FAULT(k, "ibv_detach_mcast failed");
 	}
-	if (o.qp && ibv_destroy_qp(o.qp))
-		KIT_FAULT(k, "ibv_destroy_qp failed after the QP had left its group");
-	o.qp = NULL;
-out:
-	own_destroy(&o);
+	KIT_CHECK(k, !o.qp || !ibv_destroy_qp(o.qp), "ibv_destroy_qp failed after the QP had left its group");
 }
 
 SCENARIO(groups) = {
@@ -218,7 +206,7 @@ static void rate_limits(struct kit *k)
 	if (ibv_query_device_ex(k->r->dut.requester.ctx, NULL, &attr))
 		KIT_FAULT(k, "ibv_query_device_ex failed");
 	if (!own_create(k, &o, IBV_QPT_RAW_PACKET) || !own_reach(k, &o, IBV_QPS_RTS))
-		goto out;
+		return;
 	const bool can = pace->supported_qpts & 1u << IBV_QPT_RAW_PACKET;
 	const struct {
 		struct ibv_qp_rate_limit_attr attr;
@@ -243,8 +231,6 @@ static void rate_limits(struct kit *k)
 				  limit.rate_limit, limit.comp_mask, ret);
 	}
 	own_judge(k, &o, OWN_EVERY_BIT, "before the rate limits");
-out:
-	own_destroy(&o);
 }
 
 SCENARIO(rate_limits) = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Objects of the requester that others use: each destruction is refused, and works once the user is gone. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
+#include "link/link_xrc.h"
 #include "suites/objects/own.h"
 
 /* A destruction that must be refused. `first`: the fault that is reported, if the user could not be made. */
@@ -97,31 +97,25 @@ SCENARIO(held_by_window) = {
 static void held_by_xrc(struct kit *k)
 {
 	struct ibv_context *ctx = k->r->dut.requester.ctx;
-	struct ibv_xrcd_init_attr domain = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
-	struct ibv_srq_init_attr_ex attr = {.attr = {.max_wr = 4, .max_sge = 1},
-					    .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-							 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
-					    .srq_type = IBV_SRQT_XRC};
-	struct ibv_qp_init_attr_ex recv = {.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD};
+	struct ibv_srq_attr attr = {.max_wr = 4, .max_sge = 1};
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+	struct ibv_xrcd *xrcd = link_xrcd(ctx);
 	struct ibv_srq *srq;
 	struct ibv_qp *qp;
 
-	attr.pd = ibv_alloc_pd(ctx);
-	attr.cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
-	attr.xrcd = recv.xrcd = ibv_open_xrcd(ctx, &domain);
-	KIT_CHECK(k, attr.pd && attr.cq && attr.xrcd, "PD, CQ, XRC domain: %s", errno_name(errno));
-	srq = ibv_create_srq_ex(ctx, &attr);
-	HELD(k, srq, ibv_close_xrcd(attr.xrcd), "an XRC domain with an SRQ");
-	HELD(k, srq, ibv_dealloc_pd(attr.pd), "a PD with an SRQ of an XRC domain");
-	HELD(k, srq, ibv_destroy_cq(attr.cq), "a CQ with an SRQ of an XRC domain");
+	KIT_CHECK(k, pd && cq && xrcd, "PD, CQ, XRC domain: %s", errno_name(errno));
+	srq = link_xrc_srq(pd, xrcd, cq, &attr);
+	HELD(k, srq, ibv_close_xrcd(xrcd), "an XRC domain with an SRQ");
+	HELD(k, srq, ibv_dealloc_pd(pd), "a PD with an SRQ of an XRC domain");
+	HELD(k, srq, ibv_destroy_cq(cq), "a CQ with an SRQ of an XRC domain");
 	GONE(k, ibv_destroy_srq(srq));
-	qp = ibv_create_qp_ex(ctx, &recv);
-	HELD(k, qp, ibv_close_xrcd(attr.xrcd), "an XRC domain with a QP");
+	qp = link_xrc_recv(xrcd);
+	HELD(k, qp, ibv_close_xrcd(xrcd), "an XRC domain with a QP");
 	GONE(k, ibv_destroy_qp(qp));
-	GONE(k, ibv_close_xrcd(attr.xrcd));
-	GONE(k, ibv_destroy_cq(attr.cq));
-	GONE(k, ibv_dealloc_pd(attr.pd));
+	GONE(k, ibv_close_xrcd(xrcd));
+	GONE(k, ibv_destroy_cq(cq));
+	GONE(k, ibv_dealloc_pd(pd));
 }
 
 SCENARIO(held_by_xrc) = {

@@ -35,9 +35,7 @@ static bool open_original(struct imports *i)
 	i->pd = ibv_alloc_pd(ctx);
 	i->bytes = i->pd ? end_alloc(i->pd, SIZE) : NULL;
 	i->mr = i->bytes ? ibv_reg_mr(i->pd, i->bytes, SIZE - 24, RIGHTS) : NULL;
-	if (!i->mr)
-		KIT_FAULT(i->k, "objects of the case: %s", errno_name(errno));
-	return i->mr;
+	return KIT_MUST(i->k, i->mr, "objects of the case: %s", errno_name(errno));
 }
 
 static bool import_device(struct imports *i)
@@ -71,10 +69,8 @@ static bool import_objects(struct imports *i)
 	NO_IMPORT(k, ibv_import_pd(i->ctx, i->mr->handle), "the handle of a region as a PD");
 	NO_IMPORT(k, ibv_import_pd(i->ctx, i->pd->handle ^ 1u << 20), "a handle that is none as a PD");
 	i->imported_pd = ibv_import_pd(i->ctx, i->pd->handle);
-	if (!i->imported_pd) {
-		KIT_FAULT(k, "ibv_import_pd failed with %s", errno_name(errno));
+	if (!KIT_MUST(k, i->imported_pd, "ibv_import_pd failed with %s", errno_name(errno)))
 		return false;
-	}
 	NO_IMPORT(k, ibv_import_mr(i->imported_pd, i->pd->handle), "the handle of a PD as a region");
 	NO_IMPORT(k, ibv_import_mr(i->imported_pd, i->mr->handle ^ 1u << 20),
 		  "a handle that is none as a region");
@@ -106,7 +102,6 @@ static int write_bytes(struct kit *in, struct ibv_pd *pd, const struct ibv_mr *m
 	for (unsigned int i = 0; i < 64; i++)
 		bytes[i] += (uint8_t)(i + 1);
 	if (own_create(in, &o, IBV_QPT_RC) && own_reach(in, &o, IBV_QPS_RTS)) {
-		struct link l = {.dut = &in->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
 		struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(o.qp);
 		int ret;
 
@@ -119,7 +114,7 @@ static int write_bytes(struct kit *in, struct ibv_pd *pd, const struct ibv_mr *m
 		if (ret)
 			KIT_FAULT(in, "a region was refused with %s", errno_name(ret));
 		else
-			kit_wait(in, &l, o.send_cq, &wc);
+			own_wait(in, &o, o.send_cq, &wc);
 	}
 	own_destroy(&o);
 	return (int)wc.status;
@@ -176,7 +171,6 @@ static void device_memory(struct imports *i)
 	KIT_CHECK(k, ibv_free_dm(i->dm) > 0, "device memory with a region of the imported one was freed");
 	KIT_CHECK(k, !ibv_dereg_mr(mr), "ibv_dereg_mr of imported device memory failed");
 	ibv_unimport_dm(i->imported_dm);
-	i->imported_dm = NULL;
 	KIT_CHECK(k, !ibv_memcpy_from_dm(in, i->dm, 0, 64), "device memory is gone with its import");
 }
 
@@ -230,7 +224,6 @@ static bool leave(struct imports *i)
 {
 	if (ibv_dereg_mr(i->imported_mr))
 		KIT_FAULT(i->k, "ibv_dereg_mr of an imported region failed");
-	i->imported_mr = NULL;
 	if (KIT_GOOD(i->k) && !write_bytes(i->k, i->pd, i->mr, i->bytes))
 		KIT_FAULT(i->k, "a region can be used, its import was deregistered");
 	ibv_unimport_mr(i->mr);
@@ -240,7 +233,6 @@ static bool leave(struct imports *i)
 		KIT_FAULT(i->k, "another region, and its import: %s", errno_name(errno));
 	else
 		ibv_unimport_mr(i->imported_mr);
-	i->imported_mr = NULL;
 	return KIT_GOOD(i->k) && must_write(i, i->k, i->pd, i->mr, "after its region's import was given up");
 }
 
@@ -260,25 +252,17 @@ static void free_memory(struct imports *i)
 		  errno_name(errno));
 }
 
-static void close_all(struct imports *i)
+static void close_import(struct imports *i)
 {
-	if (i->imported_mr)
-		ibv_unimport_mr(i->imported_mr);
-	if (i->imported_dm)
-		ibv_unimport_dm(i->imported_dm);
-	if (i->imported_pd)
-		ibv_unimport_pd(i->imported_pd);
-	if (i->ctx && ibv_close_device(i->ctx))
-		KIT_FAULT(i->k, "ibv_close_device of the imported context failed");
-	if (KIT_GOOD(i->k) && i->mr)
-		must_write(i, i->k, i->pd, i->mr, "after the imported context was closed");
+	ibv_unimport_pd(i->imported_pd);
+	KIT_CHECK(i->k, !ibv_close_device(i->ctx), "ibv_close_device of the imported context failed");
+	if (!must_write(i, i->k, i->pd, i->mr, "after the imported context was closed"))
+		return;
 	if (i->dm)
 		free_memory(i);
-	if (i->mr && ibv_dereg_mr(i->mr))
-		KIT_FAULT(i->k, "ibv_dereg_mr failed after the imported context was closed");
-	if (i->pd && ibv_dealloc_pd(i->pd))
-		KIT_FAULT(i->k, "ibv_dealloc_pd failed after the imported context was closed");
-	end_free(i->bytes);
+	KIT_CHECK(i->k, !ibv_dereg_mr(i->mr), "ibv_dereg_mr failed after the imported context was closed");
+	KIT_CHECK(i->k, !ibv_dealloc_pd(i->pd),
+		  "ibv_dealloc_pd failed after the imported context was closed");
 }
 
 static void imports(struct kit *k)
@@ -286,9 +270,8 @@ static void imports(struct kit *k)
 	static struct imports i;
 
 	i = (struct imports){.k = k};
-	if (open_original(&i) && import_device(&i) && import_objects(&i) && use_all(&i))
-		leave(&i);
-	close_all(&i);
+	if (open_original(&i) && import_device(&i) && import_objects(&i) && use_all(&i) && leave(&i))
+		close_import(&i);
 }
 
 SCENARIO(imports) = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
+#include "link/link_xrc.h"
 #include "hcasim_wire.h"
 #include "link/link_modify.h"
 #include "suites/objects/own.h"
@@ -96,8 +96,6 @@ const char *own_state(enum ibv_qp_state state)
 bool own_begin(struct kit *k, struct own *o, enum ibv_qp_type type)
 {
 	struct ibv_context *ctx = k->r->dut.requester.ctx;
-	struct ibv_xrcd_init_attr xrcd = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
 
 	o->init.qp_type = type;
 	/* different sizes, so that one cannot be taken for the other */
@@ -106,7 +104,7 @@ bool own_begin(struct kit *k, struct own *o, enum ibv_qp_type type)
 	if (!o->send_cq || !o->recv_cq)
 		KIT_FAULT(k, "ibv_create_cq failed with %s", errno_name(errno));
 	if (type == IBV_QPT_XRC_RECV) {
-		o->xrcd = ibv_open_xrcd(ctx, &xrcd);
+		o->xrcd = link_xrcd(ctx);
 		if (!o->xrcd)
 			KIT_FAULT(k, "ibv_open_xrcd failed with %s", errno_name(errno));
 	}
@@ -163,6 +161,21 @@ void own_destroy(struct own *o)
 	if (o->recv_cq)
 		ibv_destroy_cq(o->recv_cq);
 	*o = (struct own){0};
+}
+
+bool own_wait(struct kit *k, const struct own *o, struct ibv_cq *cq, struct ibv_wc *wc)
+{
+	struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
+
+	return kit_wait(k, &l, cq, wc);
+}
+
+bool own_expect(struct kit *k, const struct own *o, struct ibv_cq *cq, uint64_t wr_id,
+		enum ibv_wc_status status)
+{
+	struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
+
+	return kit_expect(k, &l, cq, o->qp, wr_id, status);
 }
 
 static unsigned int at_most(int limit, unsigned int n)
@@ -244,9 +257,7 @@ bool own_reset(struct kit *k, struct own *o)
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
 	int ret = own_modify(o, &attr, IBV_QP_STATE);
 
-	if (ret)
-		KIT_FAULT(k, "ibv_modify_qp to RESET failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "ibv_modify_qp to RESET failed with %s", errno_name(ret));
 }
 
 bool own_reach(struct kit *k, struct own *o, enum ibv_qp_state state)
@@ -267,9 +278,8 @@ bool own_reach(struct kit *k, struct own *o, enum ibv_qp_state state)
 		attr.qp_state = IBV_QPS_ERR;
 		ret = own_modify(o, &attr, IBV_QP_STATE);
 	}
-	if (ret)
-		KIT_FAULT(k, "ibv_modify_qp to %s failed with %s", own_state(attr.qp_state), errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "ibv_modify_qp to %s failed with %s", own_state(attr.qp_state),
+			errno_name(ret));
 }
 
 /* The QP as it was created. */
@@ -306,10 +316,8 @@ bool own_judge(struct kit *k, struct own *o, int mask, const char *when)
 	memset(&init, 0xa5, sizeof(init));
 	memset(&attr, 0xa5, sizeof(attr));
 	ret = ibv_query_qp(o->qp, &attr, mask | IBV_QP_STATE | IBV_QP_CAP, &init);
-	if (ret) {
-		KIT_FAULT(k, "ibv_query_qp failed with %s", errno_name(ret));
+	if (!KIT_MUST(k, !ret, "ibv_query_qp failed with %s", errno_name(ret)))
 		return false;
-	}
 	for (size_t i = 0; i < NUM_FIELDS; i++) {
 		const struct field *f = &fields[i];
 
@@ -332,16 +340,15 @@ static void send_one(struct kit *k, struct ibv_pd *pd, struct ibv_mr *mr)
 	struct ibv_wc wc;
 
 	if (own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS)) {
-		const struct link l = {.dut = &k->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
 		int ret = ibv_post_recv(o.qp, &recv, &bad_recv);
 
 		ret = ret ? ret : ibv_post_send(o.qp, &send, &bad);
 		if (ret || o.qp->pd != pd)
 			KIT_FAULT(k, "a posting in the PD failed with %s", errno_name(ret));
-		else if (kit_wait(k, (struct link *)&l, o.send_cq, &wc) && wc.status)
+		else if (own_wait(k, &o, o.send_cq, &wc) && wc.status)
 			KIT_FAULT(k, "a SEND in the PD: status %s", value_name(status_names, wc.status));
 		else
-			kit_wait(k, (struct link *)&l, o.recv_cq, &wc);
+			own_wait(k, &o, o.recv_cq, &wc);
 	}
 	own_destroy(&o);
 }

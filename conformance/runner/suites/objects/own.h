@@ -29,6 +29,11 @@ bool own_create(struct kit *k, struct own *o, enum ibv_qp_type type);
 bool own_create_qp(struct kit *k, struct own *o);
 void own_destroy(struct own *o);
 
+/* As kit_wait() and kit_expect(), on one of its CQs: that of its sends is the requester's. */
+bool own_wait(struct kit *k, const struct own *o, struct ibv_cq *cq, struct ibv_wc *wc);
+bool own_expect(struct kit *k, const struct own *o, struct ibv_cq *cq, uint64_t wr_id,
+		enum ibv_wc_status status);
+
 /* Attributes of the set 0 or 1. */
 struct ibv_qp_attr own_values(const struct kit *k, const struct own *o, unsigned int set);
 /* Sets the member of one bit; not IBV_QP_AV. */

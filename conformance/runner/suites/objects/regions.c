@@ -66,7 +66,6 @@ static void registration(struct kit *k)
 			IBV_ACCESS_RELAXED_ORDERING | ALL); /* optional: always accepted */
 	if (!mr || ibv_dereg_mr(mr))
 		KIT_FAULT(k, "ibv_reg_mr with IBV_ACCESS_RELAXED_ORDERING failed with %s", errno_name(errno));
-	end_free(bytes);
 }
 
 SCENARIO(registration) = {
@@ -80,7 +79,6 @@ SCENARIO(registration) = {
 struct rereg {
 	struct kit *k;
 	struct own own;
-	struct link link; /* for kit_wait() alone */
 	struct ibv_pd *pd, *other_pd;
 	uint8_t *bytes;
 	struct ibv_mr *local, *mr;
@@ -95,7 +93,7 @@ static int rdma(struct rereg *r, enum ibv_wr_opcode op, const uint8_t *at)
 
 	wr.wr.rdma.remote_addr = (uintptr_t)at;
 	wr.wr.rdma.rkey = r->mr->rkey;
-	if (ibv_post_send(r->own.qp, &wr, &bad) || !kit_wait(r->k, &r->link, r->own.send_cq, &wc))
+	if (ibv_post_send(r->own.qp, &wr, &bad) || !own_wait(r->k, &r->own, r->own.send_cq, &wc))
 		return -1;
 	if (wc.status && (!own_reset(r->k, &r->own) || !own_reach(r->k, &r->own, IBV_QPS_RTS)))
 		return -1;
@@ -179,18 +177,14 @@ static void reregistration(struct kit *k)
 	r.own.init.pd = r.pd;
 	r.local = ibv_reg_mr(r.pd, r.bytes, 1024, IBV_ACCESS_LOCAL_WRITE);
 	r.mr = ibv_reg_mr(r.pd, r.bytes + 1024, 1024, ALL);
-	if (!r.local || !r.mr || !own_create(k, &r.own, IBV_QPT_RC) || !own_reach(k, &r.own, IBV_QPS_RTS)) {
-		KIT_FAULT(k, "objects of the case: %s", errno_name(errno));
-	} else {
-		r.link = (struct link){.dut = &k->r->dut, .cq = r.own.send_cq, .peer_cq = r.own.recv_cq};
-		change(&r);
-	}
+	KIT_CHECK(k,
+		  r.local && r.mr && own_create(k, &r.own, IBV_QPT_RC) && own_reach(k, &r.own, IBV_QPS_RTS),
+		  "objects of the case: %s", errno_name(errno));
+	change(&r);
 	own_destroy(&r.own);
-	if ((r.mr && ibv_dereg_mr(r.mr)) || (r.local && ibv_dereg_mr(r.local)))
-		KIT_FAULT(k, "ibv_dereg_mr failed");
-	if ((r.other_pd && ibv_dealloc_pd(r.other_pd)) || ibv_dealloc_pd(r.pd))
-		KIT_FAULT(k, "ibv_dealloc_pd failed, nothing uses the PDs");
-	end_free(r.bytes);
+	KIT_CHECK(k, !ibv_dereg_mr(r.mr) && !ibv_dereg_mr(r.local), "ibv_dereg_mr failed");
+	KIT_CHECK(k, (!r.other_pd || !ibv_dealloc_pd(r.other_pd)) && !ibv_dealloc_pd(r.pd),
+		  "ibv_dealloc_pd failed, nothing uses the PDs");
 }
 
 SCENARIO(reregistration) = {
@@ -296,12 +290,11 @@ static void dm_regions(struct kit *k, struct ibv_dm *dm, size_t size)
 /* Requests of no bytes, one by one: with a doorbell each. */
 static void ring_often(struct kit *k, struct own *o)
 {
-	const struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
 	struct ibv_send_wr wr = kit_wr(0, IBV_WR_RDMA_WRITE, NULL), *bad;
 
 	for (wr.wr_id = 0; wr.wr_id < 100 && KIT_GOOD(k); wr.wr_id++) {
 		KIT_CHECK(k, !ibv_post_send(o->qp, &wr, &bad), "posting was refused");
-		kit_expect(k, (struct link *)&l, o->send_cq, o->qp, wr.wr_id, IBV_WC_SUCCESS);
+		own_expect(k, o, o->send_cq, wr.wr_id, IBV_WC_SUCCESS);
 	}
 }
 
@@ -310,25 +303,22 @@ static void apart(struct kit *k, struct ibv_dm *dm, size_t size)
 {
 	struct own o = {.to_itself = true};
 	const size_t num = size / sizeof(uint64_t);
-	uint64_t *out = calloc(2, size), *in = out + num;
+	uint64_t *out = made_zeroed(2, size), *in = out + num;
 	struct ibv_wc wc;
 
-	if (out && own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS)) {
-		for (unsigned int turn = 0; turn < 4; turn++) {
-			for (size_t i = 0; i < num; i++)
-				out[i] = o.qp->qp_num | (uint64_t)(1 + turn / 2) << (turn & 1 ? 32 : 24);
-			if (ibv_memcpy_to_dm(dm, 0, out, size))
-				KIT_FAULT(k, "ibv_memcpy_to_dm of the first device memory failed");
-		}
-		kit_expect_state(k, o.qp, IBV_QPS_RTS);
-		if (!kit_holds(k, !ibv_poll_cq(o.send_cq, 1, &wc)))
-			KIT_FAULT(k, "a completion, and nothing was posted");
-		ring_often(k, &o);
-		if (!kit_holds(k, !ibv_memcpy_from_dm(in, dm, 0, size) && !memcmp(in, out, size)))
-			KIT_FAULT(k, "device memory has changed while requests were posted");
+	if (!out || !own_create(k, &o, IBV_QPT_RC) || !own_reach(k, &o, IBV_QPS_RTS))
+		return;
+	for (unsigned int turn = 0; turn < 4; turn++) {
+		for (size_t i = 0; i < num; i++)
+			out[i] = o.qp->qp_num | (uint64_t)(1 + turn / 2) << (turn & 1 ? 32 : 24);
+		KIT_CHECK(k, !ibv_memcpy_to_dm(dm, 0, out, size),
+			  "ibv_memcpy_to_dm of the first device memory failed");
 	}
-	own_destroy(&o);
-	free(out);
+	kit_expect_state(k, o.qp, IBV_QPS_RTS);
+	KIT_CHECK(k, !ibv_poll_cq(o.send_cq, 1, &wc), "a completion, and nothing was posted");
+	ring_often(k, &o);
+	KIT_CHECK(k, !ibv_memcpy_from_dm(in, dm, 0, size) && !memcmp(in, out, size),
+		  "device memory has changed while requests were posted");
 }
 
 static void device_memory(struct kit *k)

@@ -97,21 +97,15 @@ static void xrc_domains(struct kit *k)
 	int fd = memfd_create("xrcd", 0), other_fd = memfd_create("xrcd", 0);
 	struct ibv_xrcd *none;
 
-	if (fd < 0 || other_fd < 0) {
-		KIT_FAULT(k, "files of the case: %s", errno_name(errno));
-		goto out;
-	}
+	KIT_CHECK(k, fd >= 0 && other_fd >= 0, "files of the case: %s", errno_name(errno));
 	domains_of_file(k, fd, other_fd);
 	no_domain(k, 1u << 30 | BOTH, -1, O_CREAT, "with an unknown comp_mask");
 	no_domain(k, BOTH, 1 << 20, O_CREAT, "of a file descriptor that is none");
 	none = open_domain(k, BOTH, -1, O_CREAT);
 	if (!none || ibv_close_xrcd(none))
 		KIT_FAULT(k, "ibv_open_xrcd without a file failed with %s", errno_name(errno));
-out:
-	if (fd >= 0)
-		close(fd);
-	if (other_fd >= 0)
-		close(other_fd);
+	close(fd);
+	close(other_fd);
 }
 
 SCENARIO(xrc_domains) = {
@@ -164,7 +158,7 @@ static void opened_qp(struct kit *k)
 	uint32_t number;
 
 	if (!other || !own_create(k, &o, IBV_QPT_XRC_RECV))
-		goto out;
+		return;
 	number = o.qp->qp_num;
 	no_qp(k, OPEN_ALL, other, number, IBV_QPT_XRC_RECV, "in another domain");
 	no_qp(k, OPEN_ALL, o.xrcd, number ^ 0x800000, IBV_QPT_XRC_RECV, "with a number that is none");
@@ -177,10 +171,6 @@ static void opened_qp(struct kit *k)
 	own_destroy(&second);
 	if (KIT_GOOD(k) && !o.qp)
 		no_qp(k, OPEN_ALL, o.xrcd, number, IBV_QPT_XRC_RECV, "after its last handle was destroyed");
-out:
-	own_destroy(&o);
-	if (other)
-		ibv_close_xrcd(other);
 }
 
 SCENARIO(opened_qp) = {

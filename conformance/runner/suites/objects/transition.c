@@ -146,99 +146,84 @@ static void walk_wrong_state(struct walk *w)
 	}
 }
 
+/*
+ * The tables of ibv_modify_qp(3) and of IBTA (table 91), by QP type: what a transition requires, what it allows, and what
+ * may be given without a check.
+ */
+#define TO_INIT     (IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT)
+#define UD_TO_INIT  (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY)
+#define UC_TO_RTR   (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_DEST_QPN)
+#define RC_TO_RTR   (UC_TO_RTR | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC)
+#define MAY_RTR     (IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX)
+#define UD_MAY_RTR  (IBV_QP_PKEY_INDEX | IBV_QP_QKEY)
+#define RETRIES     (IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
+#define RC_TO_RTS   (IBV_QP_TIMEOUT | RETRIES | IBV_QP_SQ_PSN)
+#define RECV_TO_RTS (IBV_QP_TIMEOUT | IBV_QP_SQ_PSN)
+#define UC_MAY_RTS  (IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS)
+#define RC_MAY_RTS  (UC_MAY_RTS | IBV_QP_MIN_RNR_TIMER)
+#define UD_MAY_RTS  (IBV_QP_CUR_STATE | IBV_QP_QKEY)
+#define RECV_IN_SQD (TO_INIT | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC)
+#define SEND_IN_SQD (TO_INIT | IBV_QP_AV | IBV_QP_TIMEOUT | RETRIES)
+
+#define IGNORED      (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE)
+#define RAW_IGNORED  (IBV_QP_EN_SQD_ASYNC_NOTIFY | IGNORED)
+#define SEND_IGNORED (IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC | IGNORED)
+#define RECV_IGNORED (RETRIES | IGNORED)
+
+/* clang-format off */
+#define TYPE(type)      {"type", IBV_QPT_##type}
+#define FROM(state)     {"from", IBV_QPS_##state}
+#define TO(state)       {"to", IBV_QPS_##state}
+#define REQUIRED(mask)  {"required", mask}
+#define OPTIONAL(mask)  {"optional", mask}
+#define UNCHECKED(mask) {"ignored", mask}
+/* clang-format on */
+
 static void transition_required(struct kit *k)
 {
 	struct walk w;
 
 	if (start(k, &w))
 		walk_required(&w);
-	own_destroy(&w.own);
 }
 
 SCENARIO(transition_required) = {
 	{"reset-init", SUITE("modify"), QPS("RC"),
-	 ARGS({"type", IBV_QPT_RC}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
+	 ARGS(TYPE(RC), FROM(RESET), TO(INIT), REQUIRED(TO_INIT), UNCHECKED(IGNORED)),
 	 CLAUSE("ibv_modify_qp/NOTES/required"),
 	 SAYS("the transition is refused if one of the required attributes is missing, and then "
 	      "nothing has changed; with all of them it is made, and ibv_query_qp reports what was "
 	      "set, together or one by one")},
-	{"init-rtr", ARGS({"type", IBV_QPT_RC}, {"from", IBV_QPS_INIT}, {"to", IBV_QPS_RTR},
-			  {"required", IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_MIN_RNR_TIMER |
-					       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_DEST_QPN},
-			  {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX},
-			  {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"rtr-rts", ARGS({"type", IBV_QPT_RC}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-			 {"required", IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-					      IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN},
-			 {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER},
-			 {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
+	{"init-rtr",
+	 ARGS(TYPE(RC), FROM(INIT), TO(RTR), REQUIRED(RC_TO_RTR), OPTIONAL(MAY_RTR), UNCHECKED(IGNORED))},
+	{"rtr-rts",
+	 ARGS(TYPE(RC), FROM(RTR), TO(RTS), REQUIRED(RC_TO_RTS), OPTIONAL(RC_MAY_RTS), UNCHECKED(IGNORED))},
 	{"reset-init", QPS("UC"),
-	 ARGS({"type", IBV_QPT_UC}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"init-rtr", ARGS({"type", IBV_QPT_UC}, {"from", IBV_QPS_INIT}, {"to", IBV_QPS_RTR},
-			  {"required", IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_DEST_QPN},
-			  {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX},
-			  {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"rtr-rts", ARGS({"type", IBV_QPT_UC}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-			 {"required", IBV_QP_SQ_PSN}, {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
-			 {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
+	 ARGS(TYPE(UC), FROM(RESET), TO(INIT), REQUIRED(TO_INIT), UNCHECKED(IGNORED))},
+	{"init-rtr",
+	 ARGS(TYPE(UC), FROM(INIT), TO(RTR), REQUIRED(UC_TO_RTR), OPTIONAL(MAY_RTR), UNCHECKED(IGNORED))},
+	{"rtr-rts", ARGS(TYPE(UC), FROM(RTR), TO(RTS), REQUIRED(IBV_QP_SQ_PSN), OPTIONAL(UC_MAY_RTS),
+			 UNCHECKED(IGNORED))},
 	{"reset-init", QPS("UD"),
-	 ARGS({"type", IBV_QPT_UD}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"init-rtr", ARGS({"type", IBV_QPT_UD}, {"from", IBV_QPS_INIT}, {"to", IBV_QPS_RTR},
-			  {"optional", IBV_QP_PKEY_INDEX | IBV_QP_QKEY},
-			  {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"rtr-rts", ARGS({"type", IBV_QPT_UD}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-			 {"required", IBV_QP_SQ_PSN}, {"optional", IBV_QP_CUR_STATE | IBV_QP_QKEY},
-			 {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
+	 ARGS(TYPE(UD), FROM(RESET), TO(INIT), REQUIRED(UD_TO_INIT), UNCHECKED(IGNORED))},
+	{"init-rtr", ARGS(TYPE(UD), FROM(INIT), TO(RTR), OPTIONAL(UD_MAY_RTR), UNCHECKED(IGNORED))},
+	{"rtr-rts", ARGS(TYPE(UD), FROM(RTR), TO(RTS), REQUIRED(IBV_QP_SQ_PSN), OPTIONAL(UD_MAY_RTS),
+			 UNCHECKED(IGNORED))},
 	{"reset-init", QPS("RAW_PACKET"),
-	 ARGS({"type", IBV_QPT_RAW_PACKET}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_PORT},
-	      {"ignored", IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"init-rtr", ARGS({"type", IBV_QPT_RAW_PACKET}, {"from", IBV_QPS_INIT}, {"to", IBV_QPS_RTR},
-			  {"ignored", IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"rtr-rts", ARGS({"type", IBV_QPT_RAW_PACKET}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-			 {"ignored", IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
+	 ARGS(TYPE(RAW_PACKET), FROM(RESET), TO(INIT), REQUIRED(IBV_QP_PORT), UNCHECKED(RAW_IGNORED))},
+	{"init-rtr", ARGS(TYPE(RAW_PACKET), FROM(INIT), TO(RTR), UNCHECKED(RAW_IGNORED))},
+	{"rtr-rts", ARGS(TYPE(RAW_PACKET), FROM(RTR), TO(RTS), UNCHECKED(RAW_IGNORED))},
 	{"reset-init", QPS("XRC_SEND"),
-	 ARGS({"type", IBV_QPT_XRC_SEND}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT},
-	      {"ignored",
-	       IBV_QP_ALT_PATH | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PATH_MIG_STATE}),
+	 ARGS(TYPE(XRC_SEND), FROM(RESET), TO(INIT), REQUIRED(TO_INIT), UNCHECKED(SEND_IGNORED)),
 	 LEVEL("SHOULD"), ERRATA("TRANSITIONS")},
-	{"init-rtr", ARGS({"type", IBV_QPT_XRC_SEND}, {"from", IBV_QPS_INIT}, {"to", IBV_QPS_RTR},
-			  {"required", IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_DEST_QPN},
-			  {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX},
-			  {"ignored", IBV_QP_ALT_PATH | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC |
-					      IBV_QP_PATH_MIG_STATE})},
-	{"rtr-rts", ARGS({"type", IBV_QPT_XRC_SEND}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-			 {"required", IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-					      IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN},
-			 {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
-			 {"ignored", IBV_QP_ALT_PATH | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC |
-					     IBV_QP_PATH_MIG_STATE})},
-	{"recv",
-	 ARGS({"type", IBV_QPT_XRC_RECV},
-	      {"ignored", IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_ALT_PATH |
-				  IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-reset-init",
-		{{"from", IBV_QPS_RESET},
-		 {"to", IBV_QPS_INIT},
-		 {"required", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT}}},
-	       {"-init-rtr",
-		{{"from", IBV_QPS_INIT},
-		 {"to", IBV_QPS_RTR},
-		 {"required", IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_MIN_RNR_TIMER |
-				      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_DEST_QPN},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX}}},
-	       {"-rtr-rts",
-		{{"from", IBV_QPS_RTR},
-		 {"to", IBV_QPS_RTS},
-		 {"required", IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
-		 {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER}}})},
+	{"init-rtr", ARGS(TYPE(XRC_SEND), FROM(INIT), TO(RTR), REQUIRED(UC_TO_RTR), OPTIONAL(MAY_RTR),
+			  UNCHECKED(SEND_IGNORED))},
+	{"rtr-rts", ARGS(TYPE(XRC_SEND), FROM(RTR), TO(RTS), REQUIRED(RC_TO_RTS), OPTIONAL(UC_MAY_RTS),
+			 UNCHECKED(SEND_IGNORED))},
+	{"recv", ARGS(TYPE(XRC_RECV), UNCHECKED(RECV_IGNORED)),
+	 FORMS({"-reset-init", {FROM(RESET), TO(INIT), REQUIRED(TO_INIT)}},
+	       {"-init-rtr", {FROM(INIT), TO(RTR), REQUIRED(RC_TO_RTR), OPTIONAL(MAY_RTR)}},
+	       {"-rtr-rts", {FROM(RTR), TO(RTS), REQUIRED(RECV_TO_RTS), OPTIONAL(RC_MAY_RTS)}})},
 	{},
 };
 
@@ -248,201 +233,81 @@ static void transition_attributes(struct kit *k)
 
 	if (start(k, &w))
 		walk_attributes(&w);
-	own_destroy(&w.own);
 }
 
 SCENARIO(transition_attributes) = {
 	{"reset-init-attributes", SUITE("modify"), QPS("RC"),
-	 ARGS({"type", IBV_QPT_RC}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
+	 ARGS(TYPE(RC), FROM(RESET), TO(INIT), REQUIRED(TO_INIT), UNCHECKED(IGNORED)),
 	 CLAUSE("ibv_modify_qp/NOTES/none-modified"), LEVEL("SHOULD"), ERRATA("TRANSITIONS"),
 	 SAYS("each attribute that the transition allows is set and reported by ibv_query_qp, alone "
 	      "and with all others; each that it does not have is refused, and then nothing has changed")},
-	{"init",
-	 ARGS({"type", IBV_QPT_RC}, {"from", IBV_QPS_INIT},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-init-attributes",
-		{{"to", IBV_QPS_INIT}, {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT}}},
-	       {"-rtr-attributes",
-		{{"to", IBV_QPS_RTR},
-		 {"required", IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_MIN_RNR_TIMER |
-				      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_DEST_QPN},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX}}})},
+	{"init", ARGS(TYPE(RC), FROM(INIT), UNCHECKED(IGNORED)),
+	 FORMS({"-init-attributes", {TO(INIT), OPTIONAL(TO_INIT)}},
+	       {"-rtr-attributes", {TO(RTR), REQUIRED(RC_TO_RTR), OPTIONAL(MAY_RTR)}})},
 	{"rtr-rts-attributes",
-	 ARGS({"type", IBV_QPT_RC}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-	      {"required", IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC |
-				   IBV_QP_SQ_PSN},
-	      {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"rts",
-	 ARGS({"type", IBV_QPT_RC}, {"from", IBV_QPS_RTS},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-rts-attributes",
-		{{"to", IBV_QPS_RTS},
-		 {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER}}},
-	       {"-sqd-attributes", {{"to", IBV_QPS_SQD}, {"optional", IBV_QP_EN_SQD_ASYNC_NOTIFY}}})},
-	{"sqd",
-	 ARGS({"type", IBV_QPT_RC}, {"from", IBV_QPS_SQD},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-rts-attributes",
-		{{"to", IBV_QPS_RTS},
-		 {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER}}},
-	       {"-sqd-attributes",
-		{{"to", IBV_QPS_SQD},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_AV |
-				      IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				      IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER |
-				      IBV_QP_MAX_DEST_RD_ATOMIC}}})},
+	 ARGS(TYPE(RC), FROM(RTR), TO(RTS), REQUIRED(RC_TO_RTS), OPTIONAL(RC_MAY_RTS), UNCHECKED(IGNORED))},
+	{"rts", ARGS(TYPE(RC), FROM(RTS), UNCHECKED(IGNORED)),
+	 FORMS({"-rts-attributes", {TO(RTS), OPTIONAL(RC_MAY_RTS)}},
+	       {"-sqd-attributes", {TO(SQD), OPTIONAL(IBV_QP_EN_SQD_ASYNC_NOTIFY)}})},
+	{"sqd", ARGS(TYPE(RC), FROM(SQD), UNCHECKED(IGNORED)),
+	 FORMS({"-rts-attributes", {TO(RTS), OPTIONAL(RC_MAY_RTS)}},
+	       {"-sqd-attributes", {TO(SQD), OPTIONAL(RECV_IN_SQD | RETRIES)}})},
 	{"reset-init-attributes", QPS("UC"),
-	 ARGS({"type", IBV_QPT_UC}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"init",
-	 ARGS({"type", IBV_QPT_UC}, {"from", IBV_QPS_INIT},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-init-attributes",
-		{{"to", IBV_QPS_INIT}, {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT}}},
-	       {"-rtr-attributes",
-		{{"to", IBV_QPS_RTR},
-		 {"required", IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_DEST_QPN},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX}}})},
-	{"rtr-rts-attributes",
-	 ARGS({"type", IBV_QPT_UC}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS}, {"required", IBV_QP_SQ_PSN},
-	      {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"rts",
-	 ARGS({"type", IBV_QPT_UC}, {"from", IBV_QPS_RTS},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-rts-attributes",
-		{{"to", IBV_QPS_RTS}, {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS}}},
-	       {"-sqd-attributes", {{"to", IBV_QPS_SQD}, {"optional", IBV_QP_EN_SQD_ASYNC_NOTIFY}}})},
-	{"sqd", ARGS({"type", IBV_QPT_UC}, {"from", IBV_QPS_SQD}),
-	 FORMS({"-rts-attributes",
-		{{"to", IBV_QPS_RTS},
-		 {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
-		 {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}}},
+	 ARGS(TYPE(UC), FROM(RESET), TO(INIT), REQUIRED(TO_INIT), UNCHECKED(IGNORED))},
+	{"init", ARGS(TYPE(UC), FROM(INIT), UNCHECKED(IGNORED)),
+	 FORMS({"-init-attributes", {TO(INIT), OPTIONAL(TO_INIT)}},
+	       {"-rtr-attributes", {TO(RTR), REQUIRED(UC_TO_RTR), OPTIONAL(MAY_RTR)}})},
+	{"rtr-rts-attributes", ARGS(TYPE(UC), FROM(RTR), TO(RTS), REQUIRED(IBV_QP_SQ_PSN),
+				    OPTIONAL(UC_MAY_RTS), UNCHECKED(IGNORED))},
+	{"rts", ARGS(TYPE(UC), FROM(RTS), UNCHECKED(IGNORED)),
+	 FORMS({"-rts-attributes", {TO(RTS), OPTIONAL(UC_MAY_RTS)}},
+	       {"-sqd-attributes", {TO(SQD), OPTIONAL(IBV_QP_EN_SQD_ASYNC_NOTIFY)}})},
+	{"sqd", ARGS(TYPE(UC), FROM(SQD)),
+	 FORMS({"-rts-attributes", {TO(RTS), OPTIONAL(UC_MAY_RTS), UNCHECKED(IGNORED)}},
 	       {"-sqd-attributes",
-		{{"to", IBV_QPS_SQD},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX},
-		 {"ignored", IBV_QP_PORT | IBV_QP_AV | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}}})},
+		{TO(SQD), OPTIONAL(MAY_RTR), UNCHECKED(IBV_QP_PORT | IBV_QP_AV | IGNORED)}})},
 	{"reset-init-attributes", QPS("UD"),
-	 ARGS({"type", IBV_QPT_UD}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"init",
-	 ARGS({"type", IBV_QPT_UD}, {"from", IBV_QPS_INIT},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-init-attributes",
-		{{"to", IBV_QPS_INIT}, {"optional", IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY}}},
-	       {"-rtr-attributes", {{"to", IBV_QPS_RTR}, {"optional", IBV_QP_PKEY_INDEX | IBV_QP_QKEY}}})},
-	{"rtr-rts-attributes", ARGS({"type", IBV_QPT_UD}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-				    {"required", IBV_QP_SQ_PSN}, {"optional", IBV_QP_CUR_STATE | IBV_QP_QKEY},
-				    {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"rts",
-	 ARGS({"type", IBV_QPT_UD}, {"from", IBV_QPS_RTS},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-rts-attributes", {{"to", IBV_QPS_RTS}, {"optional", IBV_QP_CUR_STATE | IBV_QP_QKEY}}},
-	       {"-sqd-attributes", {{"to", IBV_QPS_SQD}, {"optional", IBV_QP_EN_SQD_ASYNC_NOTIFY}}})},
-	{"sqd",
-	 ARGS({"type", IBV_QPT_UD}, {"from", IBV_QPS_SQD},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-rts-attributes", {{"to", IBV_QPS_RTS}, {"optional", IBV_QP_CUR_STATE | IBV_QP_QKEY}}},
-	       {"-sqd-attributes", {{"to", IBV_QPS_SQD}, {"optional", IBV_QP_PKEY_INDEX | IBV_QP_QKEY}}})},
+	 ARGS(TYPE(UD), FROM(RESET), TO(INIT), REQUIRED(UD_TO_INIT), UNCHECKED(IGNORED))},
+	{"init", ARGS(TYPE(UD), FROM(INIT), UNCHECKED(IGNORED)),
+	 FORMS({"-init-attributes", {TO(INIT), OPTIONAL(UD_TO_INIT)}},
+	       {"-rtr-attributes", {TO(RTR), OPTIONAL(UD_MAY_RTR)}})},
+	{"rtr-rts-attributes", ARGS(TYPE(UD), FROM(RTR), TO(RTS), REQUIRED(IBV_QP_SQ_PSN),
+				    OPTIONAL(UD_MAY_RTS), UNCHECKED(IGNORED))},
+	{"rts", ARGS(TYPE(UD), FROM(RTS), UNCHECKED(IGNORED)),
+	 FORMS({"-rts-attributes", {TO(RTS), OPTIONAL(UD_MAY_RTS)}},
+	       {"-sqd-attributes", {TO(SQD), OPTIONAL(IBV_QP_EN_SQD_ASYNC_NOTIFY)}})},
+	{"sqd", ARGS(TYPE(UD), FROM(SQD), UNCHECKED(IGNORED)),
+	 FORMS({"-rts-attributes", {TO(RTS), OPTIONAL(UD_MAY_RTS)}},
+	       {"-sqd-attributes", {TO(SQD), OPTIONAL(UD_MAY_RTR)}})},
 	{"reset-init-attributes", QPS("RAW_PACKET"),
-	 ARGS({"type", IBV_QPT_RAW_PACKET}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_PORT},
-	      {"ignored", IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"init-rtr-attributes",
-	 ARGS({"type", IBV_QPT_RAW_PACKET}, {"from", IBV_QPS_INIT}, {"to", IBV_QPS_RTR},
-	      {"ignored", IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"rtr-rts-attributes",
-	 ARGS({"type", IBV_QPT_RAW_PACKET}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-	      {"ignored", IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
-	{"rts",
-	 ARGS({"type", IBV_QPT_RAW_PACKET}, {"from", IBV_QPS_RTS},
-	      {"ignored", IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-rts-attributes", {{"to", IBV_QPS_RTS}}}, {"-sqd-attributes", {{"to", IBV_QPS_SQD}}})},
-	{"sqd-rts-attributes",
-	 ARGS({"type", IBV_QPT_RAW_PACKET}, {"from", IBV_QPS_SQD}, {"to", IBV_QPS_RTS},
-	      {"ignored", IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
+	 ARGS(TYPE(RAW_PACKET), FROM(RESET), TO(INIT), REQUIRED(IBV_QP_PORT), UNCHECKED(RAW_IGNORED))},
+	{"init-rtr-attributes", ARGS(TYPE(RAW_PACKET), FROM(INIT), TO(RTR), UNCHECKED(RAW_IGNORED))},
+	{"rtr-rts-attributes", ARGS(TYPE(RAW_PACKET), FROM(RTR), TO(RTS), UNCHECKED(RAW_IGNORED))},
+	{"rts", ARGS(TYPE(RAW_PACKET), FROM(RTS), UNCHECKED(RAW_IGNORED)),
+	 FORMS({"-rts-attributes", {TO(RTS)}}, {"-sqd-attributes", {TO(SQD)}})},
+	{"sqd-rts-attributes", ARGS(TYPE(RAW_PACKET), FROM(SQD), TO(RTS), UNCHECKED(RAW_IGNORED))},
 	{"reset-init-attributes", QPS("XRC_SEND"),
-	 ARGS({"type", IBV_QPT_XRC_SEND}, {"from", IBV_QPS_RESET}, {"to", IBV_QPS_INIT},
-	      {"required", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT},
-	      {"ignored",
-	       IBV_QP_ALT_PATH | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PATH_MIG_STATE})},
-	{"init",
-	 ARGS({"type", IBV_QPT_XRC_SEND}, {"from", IBV_QPS_INIT},
-	      {"ignored",
-	       IBV_QP_ALT_PATH | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-init-attributes",
-		{{"to", IBV_QPS_INIT}, {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT}}},
-	       {"-rtr-attributes",
-		{{"to", IBV_QPS_RTR},
-		 {"required", IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_DEST_QPN},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX}}})},
-	{"rtr-rts-attributes", ARGS({"type", IBV_QPT_XRC_SEND}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-				    {"required", IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-							 IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN},
-				    {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
-				    {"ignored", IBV_QP_ALT_PATH | IBV_QP_MIN_RNR_TIMER |
-							IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PATH_MIG_STATE})},
-	{"rts",
-	 ARGS({"type", IBV_QPT_XRC_SEND}, {"from", IBV_QPS_RTS},
-	      {"ignored",
-	       IBV_QP_ALT_PATH | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-rts-attributes",
-		{{"to", IBV_QPS_RTS}, {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS}}},
-	       {"-sqd-attributes", {{"to", IBV_QPS_SQD}, {"optional", IBV_QP_EN_SQD_ASYNC_NOTIFY}}})},
-	{"sqd",
-	 ARGS({"type", IBV_QPT_XRC_SEND}, {"from", IBV_QPS_SQD},
-	      {"ignored",
-	       IBV_QP_ALT_PATH | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-rts-attributes",
-		{{"to", IBV_QPS_RTS}, {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS}}},
-	       {"-sqd-attributes",
-		{{"to", IBV_QPS_SQD},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_AV |
-				      IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				      IBV_QP_MAX_QP_RD_ATOMIC}}})},
-	{"recv",
-	 ARGS({"type", IBV_QPT_XRC_RECV},
-	      {"ignored", IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_ALT_PATH |
-				  IBV_QP_PATH_MIG_STATE}),
-	 FORMS({"-reset-init-attributes",
-		{{"from", IBV_QPS_RESET},
-		 {"to", IBV_QPS_INIT},
-		 {"required", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT}}},
-	       {"-init-init-attributes",
-		{{"from", IBV_QPS_INIT},
-		 {"to", IBV_QPS_INIT},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT}}},
-	       {"-init-rtr-attributes",
-		{{"from", IBV_QPS_INIT},
-		 {"to", IBV_QPS_RTR},
-		 {"required", IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_MIN_RNR_TIMER |
-				      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_DEST_QPN},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX}}},
-	       {"-rtr-rts-attributes",
-		{{"from", IBV_QPS_RTR},
-		 {"to", IBV_QPS_RTS},
-		 {"required", IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
-		 {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER}}},
-	       {"-rts-rts-attributes",
-		{{"from", IBV_QPS_RTS},
-		 {"to", IBV_QPS_RTS},
-		 {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER}}},
-	       {"-rts-sqd-attributes",
-		{{"from", IBV_QPS_RTS}, {"to", IBV_QPS_SQD}, {"optional", IBV_QP_EN_SQD_ASYNC_NOTIFY}}},
-	       {"-sqd-rts-attributes",
-		{{"from", IBV_QPS_SQD},
-		 {"to", IBV_QPS_RTS},
-		 {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER}}},
-	       {"-sqd-sqd-attributes",
-		{{"from", IBV_QPS_SQD},
-		 {"to", IBV_QPS_SQD},
-		 {"optional", IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_AV |
-				      IBV_QP_TIMEOUT | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC}}})},
+	 ARGS(TYPE(XRC_SEND), FROM(RESET), TO(INIT), REQUIRED(TO_INIT), UNCHECKED(SEND_IGNORED))},
+	{"init", ARGS(TYPE(XRC_SEND), FROM(INIT), UNCHECKED(SEND_IGNORED)),
+	 FORMS({"-init-attributes", {TO(INIT), OPTIONAL(TO_INIT)}},
+	       {"-rtr-attributes", {TO(RTR), REQUIRED(UC_TO_RTR), OPTIONAL(MAY_RTR)}})},
+	{"rtr-rts-attributes", ARGS(TYPE(XRC_SEND), FROM(RTR), TO(RTS), REQUIRED(RC_TO_RTS),
+				    OPTIONAL(UC_MAY_RTS), UNCHECKED(SEND_IGNORED))},
+	{"rts", ARGS(TYPE(XRC_SEND), FROM(RTS), UNCHECKED(SEND_IGNORED)),
+	 FORMS({"-rts-attributes", {TO(RTS), OPTIONAL(UC_MAY_RTS)}},
+	       {"-sqd-attributes", {TO(SQD), OPTIONAL(IBV_QP_EN_SQD_ASYNC_NOTIFY)}})},
+	{"sqd", ARGS(TYPE(XRC_SEND), FROM(SQD), UNCHECKED(SEND_IGNORED)),
+	 FORMS({"-rts-attributes", {TO(RTS), OPTIONAL(UC_MAY_RTS)}},
+	       {"-sqd-attributes", {TO(SQD), OPTIONAL(SEND_IN_SQD)}})},
+	{"recv", ARGS(TYPE(XRC_RECV), UNCHECKED(RECV_IGNORED)),
+	 FORMS({"-reset-init-attributes", {FROM(RESET), TO(INIT), REQUIRED(TO_INIT)}},
+	       {"-init-init-attributes", {FROM(INIT), TO(INIT), OPTIONAL(TO_INIT)}},
+	       {"-init-rtr-attributes", {FROM(INIT), TO(RTR), REQUIRED(RC_TO_RTR), OPTIONAL(MAY_RTR)}},
+	       {"-rtr-rts-attributes", {FROM(RTR), TO(RTS), REQUIRED(RECV_TO_RTS), OPTIONAL(RC_MAY_RTS)}},
+	       {"-rts-rts-attributes", {FROM(RTS), TO(RTS), OPTIONAL(RC_MAY_RTS)}},
+	       {"-rts-sqd-attributes", {FROM(RTS), TO(SQD), OPTIONAL(IBV_QP_EN_SQD_ASYNC_NOTIFY)}},
+	       {"-sqd-rts-attributes", {FROM(SQD), TO(RTS), OPTIONAL(RC_MAY_RTS)}},
+	       {"-sqd-sqd-attributes", {FROM(SQD), TO(SQD), OPTIONAL(RECV_IN_SQD)}})},
 	{},
 };
 
@@ -452,39 +317,24 @@ static void transition_wrong_state(struct kit *k)
 
 	if (start(k, &w))
 		walk_wrong_state(&w);
-	own_destroy(&w.own);
 }
 
 SCENARIO(transition_wrong_state) = {
 	{"cur_qp_state", SUITE("modify"), QPS("RC"),
-	 ARGS({"type", IBV_QPT_RC}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-	      {"required", IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC |
-				   IBV_QP_SQ_PSN},
-	      {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE}),
+	 ARGS(TYPE(RC), FROM(RTR), TO(RTS), REQUIRED(RC_TO_RTS), OPTIONAL(RC_MAY_RTS), UNCHECKED(IGNORED)),
 	 CLAUSE("ibv_modify_qp/DESCRIPTION/cur_qp_state"), LEVEL("SHOULD"), ERRATA("TRANSITIONS"),
 	 SAYS("a cur_qp_state other than the state of the QP is refused and changes nothing")},
 	{"cur_qp_state", QPS("UC"),
-	 ARGS({"type", IBV_QPT_UC}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS}, {"required", IBV_QP_SQ_PSN},
-	      {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
+	 ARGS(TYPE(UC), FROM(RTR), TO(RTS), REQUIRED(IBV_QP_SQ_PSN), OPTIONAL(UC_MAY_RTS),
+	      UNCHECKED(IGNORED))},
 	{"cur_qp_state", QPS("UD"),
-	 ARGS({"type", IBV_QPT_UD}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS}, {"required", IBV_QP_SQ_PSN},
-	      {"optional", IBV_QP_CUR_STATE | IBV_QP_QKEY},
-	      {"ignored", IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE})},
+	 ARGS(TYPE(UD), FROM(RTR), TO(RTS), REQUIRED(IBV_QP_SQ_PSN), OPTIONAL(UD_MAY_RTS),
+	      UNCHECKED(IGNORED))},
 	{"cur_qp_state", QPS("XRC_SEND"),
-	 ARGS({"type", IBV_QPT_XRC_SEND}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-	      {"required", IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC |
-				   IBV_QP_SQ_PSN},
-	      {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
-	      {"ignored",
-	       IBV_QP_ALT_PATH | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PATH_MIG_STATE})},
-	{"recv-cur_qp_state",
-	 ARGS({"type", IBV_QPT_XRC_RECV}, {"from", IBV_QPS_RTR}, {"to", IBV_QPS_RTS},
-	      {"required", IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
-	      {"optional", IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER},
-	      {"ignored", IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_ALT_PATH |
-				  IBV_QP_PATH_MIG_STATE})},
+	 ARGS(TYPE(XRC_SEND), FROM(RTR), TO(RTS), REQUIRED(RC_TO_RTS), OPTIONAL(UC_MAY_RTS),
+	      UNCHECKED(SEND_IGNORED))},
+	{"recv-cur_qp_state", ARGS(TYPE(XRC_RECV), FROM(RTR), TO(RTS), REQUIRED(RECV_TO_RTS),
+				   OPTIONAL(RC_MAY_RTS), UNCHECKED(RECV_IGNORED))},
 	{},
 };
 
@@ -494,7 +344,7 @@ static void transition_each(struct kit *k)
 	struct walk w;
 
 	if (!start(k, &w))
-		goto out;
+		return;
 	for (unsigned int state = IBV_QPS_RESET; state <= IBV_QPS_ERR; state++) {
 		const int next = kit_arg(k, own_state(state), 0);
 
@@ -511,72 +361,38 @@ static void transition_each(struct kit *k)
 		if (!KIT_GOOD(k))
 			break;
 	}
-out:
-	own_destroy(&w.own);
 }
 
+#define BELOW_ERR                                                                                            \
+	{"INIT", 1}, {"RTR", 1}, {"RTS", 1},                                                                 \
+	{                                                                                                    \
+		"SQD", 1                                                                                     \
+	}
+#define END(...)                                                                                             \
+	ARGS(__VA_ARGS__, BELOW_ERR), FORMS({"-reset", {TO(RESET), {"ERR", 1}}}, {"-err", {TO(ERR)}}),       \
+		SAYS("from each state; the transition needs no attribute, and one that is given is refused " \
+		     "and changes nothing")
+/* By state, a bit for each that does not follow it. */
+#define NONE(type)                                                                                           \
+	ARGS(TYPE(type), {"none", 1}, {"RESET", 0xbc}, {"INIT", 0xb8}, {"RTR", 0xb6}, {"RTS", 0xa6},         \
+	     {"SQD", 0xa6}, {"ERR", 0xbe}),                                                                  \
+		SAYS("a transition that does not exist is refused, whatever is given with it, and changes "  \
+		     "nothing")
+
 SCENARIO(transition_each) = {
-	{"to", SUITE("modify"), QPS("RC"),
-	 ARGS({"type", IBV_QPT_RC}, {"INIT", 1}, {"RTR", 1}, {"RTS", 1}, {"SQD", 1}),
-	 FORMS({"-reset", {{"to", IBV_QPS_RESET}, {"ERR", 1}}}, {"-err", {{"to", IBV_QPS_ERR}}}),
-	 CLAUSE("ibv_modify_qp/NOTES/none-modified"), LEVEL("SHOULD"), ERRATA("TRANSITIONS"),
-	 SAYS("from each state; the transition needs no attribute, and one that is given is refused "
-	      "and changes nothing")},
-	{"none",
-	 ARGS({"type", IBV_QPT_RC}, {"none", 1}, {"RESET", 0xbc}, {"INIT", 0xb8}, {"RTR", 0xb6},
-	      {"RTS", 0xa6}, {"SQD", 0xa6}, {"ERR", 0xbe}),
-	 SAYS("a transition that does not exist is refused, whatever is given with it, and changes "
-	      "nothing")},
-	{"to", QPS("UC"), ARGS({"type", IBV_QPT_UC}, {"INIT", 1}, {"RTR", 1}, {"RTS", 1}, {"SQD", 1}),
-	 FORMS({"-reset", {{"to", IBV_QPS_RESET}, {"ERR", 1}}}, {"-err", {{"to", IBV_QPS_ERR}}}),
-	 SAYS("from each state; the transition needs no attribute, and one that is given is refused "
-	      "and changes nothing")},
-	{"none",
-	 ARGS({"type", IBV_QPT_UC}, {"none", 1}, {"RESET", 0xbc}, {"INIT", 0xb8}, {"RTR", 0xb6},
-	      {"RTS", 0xa6}, {"SQD", 0xa6}, {"ERR", 0xbe}),
-	 SAYS("a transition that does not exist is refused, whatever is given with it, and changes "
-	      "nothing")},
-	{"to", QPS("UD"), ARGS({"type", IBV_QPT_UD}, {"INIT", 1}, {"RTR", 1}, {"RTS", 1}, {"SQD", 1}),
-	 FORMS({"-reset", {{"to", IBV_QPS_RESET}, {"ERR", 1}}}, {"-err", {{"to", IBV_QPS_ERR}}}),
-	 SAYS("from each state; the transition needs no attribute, and one that is given is refused "
-	      "and changes nothing")},
-	{"none",
-	 ARGS({"type", IBV_QPT_UD}, {"none", 1}, {"RESET", 0xbc}, {"INIT", 0xb8}, {"RTR", 0xb6},
-	      {"RTS", 0xa6}, {"SQD", 0xa6}, {"ERR", 0xbe}),
-	 SAYS("a transition that does not exist is refused, whatever is given with it, and changes "
-	      "nothing")},
-	{"to", QPS("RAW_PACKET"),
-	 ARGS({"type", IBV_QPT_RAW_PACKET}, {"INIT", 1}, {"RTR", 1}, {"RTS", 1}, {"SQD", 1}),
-	 FORMS({"-reset", {{"to", IBV_QPS_RESET}, {"ERR", 1}}}, {"-err", {{"to", IBV_QPS_ERR}}}),
-	 SAYS("from each state; the transition needs no attribute, and one that is given is refused "
-	      "and changes nothing")},
-	{"none",
-	 ARGS({"type", IBV_QPT_RAW_PACKET}, {"none", 1}, {"RESET", 0xbc}, {"INIT", 0xb8}, {"RTR", 0xb6},
-	      {"RTS", 0xa6}, {"SQD", 0xa6}, {"ERR", 0xbe}),
-	 SAYS("a transition that does not exist is refused, whatever is given with it, and changes "
-	      "nothing")},
+	{"to", SUITE("modify"), QPS("RC"), END(TYPE(RC)), CLAUSE("ibv_modify_qp/NOTES/none-modified"),
+	 LEVEL("SHOULD"), ERRATA("TRANSITIONS")},
+	{"none", NONE(RC)},
+	{"to", QPS("UC"), END(TYPE(UC))},
+	{"none", NONE(UC)},
+	{"to", QPS("UD"), END(TYPE(UD))},
+	{"none", NONE(UD)},
+	{"to", QPS("RAW_PACKET"), END(TYPE(RAW_PACKET))},
+	{"none", NONE(RAW_PACKET)},
 	{"to", QPS("XRC_SEND"),
-	 ARGS({"type", IBV_QPT_XRC_SEND}, {"ignored", IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC},
-	      {"INIT", 1}, {"RTR", 1}, {"RTS", 1}, {"SQD", 1}),
-	 FORMS({"-reset", {{"to", IBV_QPS_RESET}, {"ERR", 1}}}, {"-err", {{"to", IBV_QPS_ERR}}}),
-	 SAYS("from each state; the transition needs no attribute, and one that is given is refused "
-	      "and changes nothing")},
-	{"none",
-	 ARGS({"type", IBV_QPT_XRC_SEND}, {"none", 1}, {"RESET", 0xbc}, {"INIT", 0xb8}, {"RTR", 0xb6},
-	      {"RTS", 0xa6}, {"SQD", 0xa6}, {"ERR", 0xbe}),
-	 SAYS("a transition that does not exist is refused, whatever is given with it, and changes "
-	      "nothing")},
-	{"recv-to",
-	 ARGS({"type", IBV_QPT_XRC_RECV},
-	      {"ignored", IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC}, {"INIT", 1},
-	      {"RTR", 1}, {"RTS", 1}, {"SQD", 1}),
-	 FORMS({"-reset", {{"to", IBV_QPS_RESET}, {"ERR", 1}}}, {"-err", {{"to", IBV_QPS_ERR}}}),
-	 SAYS("from each state; the transition needs no attribute, and one that is given is refused "
-	      "and changes nothing")},
-	{"recv-none",
-	 ARGS({"type", IBV_QPT_XRC_RECV}, {"none", 1}, {"RESET", 0xbc}, {"INIT", 0xb8}, {"RTR", 0xb6},
-	      {"RTS", 0xa6}, {"SQD", 0xa6}, {"ERR", 0xbe}),
-	 SAYS("a transition that does not exist is refused, whatever is given with it, and changes "
-	      "nothing")},
+	 END(TYPE(XRC_SEND), UNCHECKED(IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC))},
+	{"none", NONE(XRC_SEND)},
+	{"recv-to", END(TYPE(XRC_RECV), UNCHECKED(RETRIES))},
+	{"recv-none", NONE(XRC_RECV)},
 	{},
 };

@@ -18,7 +18,6 @@
 struct turns {
 	struct kit *k;
 	struct own own;
-	struct link link; /* for kit_wait() alone */
 	uint8_t *mem;
 	struct ibv_mr *mr[HELD];
 	struct ibv_mw *mw[HELD];
@@ -31,13 +30,10 @@ static bool set_up(struct turns *t)
 	t->windows = kit_arg(t->k, "windows", 0);
 	t->own.to_itself = true;
 	t->mem = end_alloc(t->k->r->dut.requester.pd, HELD * (size_t)PAGE);
-	if (!t->mem) {
-		KIT_FAULT(t->k, "no memory");
+	if (!KIT_MUST(t->k, t->mem, "no memory"))
 		return false;
-	}
 	if (!own_create(t->k, &t->own, IBV_QPT_RC) || !own_reach(t->k, &t->own, IBV_QPS_RTS))
 		return false;
-	t->link = (struct link){.dut = &t->k->r->dut, .cq = t->own.send_cq, .peer_cq = t->own.recv_cq};
 	return true;
 }
 
@@ -51,14 +47,6 @@ static void end(struct turns *t, unsigned int i)
 		KIT_FAULT(t->k, "the end of region or window %u failed with %s", i, errno_name(ret));
 	t->mr[i] = NULL;
 	t->mw[i] = NULL;
-}
-
-static void tear_down(struct turns *t)
-{
-	own_destroy(&t->own);
-	for (unsigned int i = 0; i < HELD; i++)
-		end(t, i);
-	end_free(t->mem);
 }
 
 /* No two keys that are valid at a time are equal. */
@@ -96,7 +84,7 @@ static bool carry(struct turns *t, unsigned int turn, unsigned int from, unsigne
 		KIT_FAULT(t->k, "posting was refused");
 		return false;
 	}
-	if (!kit_expect(t->k, &t->link, t->own.send_cq, t->own.qp, turn, IBV_WC_SUCCESS))
+	if (!own_expect(t->k, &t->own, t->own.send_cq, turn, IBV_WC_SUCCESS))
 		return false;
 	judge_bytes(&t->k->res->verdict, "what was written", at, into, BYTES);
 	return KIT_GOOD(t->k);
@@ -136,7 +124,7 @@ static void use_ended(struct turns *t)
 	memset(t->mem, 0x5a, 128);
 	memset(t->mem, 0xa5, 8);
 	KIT_CHECK(t->k, !ibv_post_send(t->own.qp, &wr, &bad), "posting was refused");
-	if (!kit_wait(t->k, &t->link, t->own.send_cq, &wc))
+	if (!own_wait(t->k, &t->own, t->own.send_cq, &wc))
 		return;
 	KIT_CHECK(t->k, wc.status == IBV_WC_REM_ACCESS_ERR || wc.status == IBV_WC_WR_FLUSH_ERR,
 		  "a WRITE with the key of a region that has ended: status %s",
@@ -148,13 +136,15 @@ static void region_turns(struct kit *k)
 {
 	struct turns t = {.k = k};
 
-	if (set_up(&t)) {
-		for (unsigned int n = 0; n < TURNS && KIT_GOOD(k); n++)
-			turn(&t, n);
-		if (KIT_GOOD(k))
-			use_ended(&t);
-	}
-	tear_down(&t);
+	if (!set_up(&t))
+		return;
+	for (unsigned int n = 0; n < TURNS && KIT_GOOD(k); n++)
+		turn(&t, n);
+	if (KIT_GOOD(k))
+		use_ended(&t);
+	own_destroy(&t.own);
+	for (unsigned int i = 0; i < HELD; i++)
+		end(&t, i);
 }
 
 SCENARIO(region_turns) = {
@@ -288,7 +278,7 @@ static void most_of(struct kit *k, const struct kind *kind, int max)
 	const struct end *end = &k->r->dut.requester;
 	struct most m = {.k = k, .pd = end->pd, .kind = kind, .max = max, .mem = end_alloc(end->pd, PAGE)};
 
-	m.object = calloc((size_t)max + 1, sizeof(*m.object));
+	m.object = made_zeroed((size_t)max + 1, sizeof(*m.object));
 	m.cq = ibv_create_cq(end->pd->context, 1, NULL, NULL, 0);
 	for (int turn = 0; m.mem && m.object && m.cq && turn < 3 && KIT_GOOD(k); turn++) {
 		if (fill(&m) && replace(&m, 0) && replace(&m, m.num / 2))
@@ -297,8 +287,6 @@ static void most_of(struct kit *k, const struct kind *kind, int max)
 	}
 	if (m.cq)
 		ibv_destroy_cq(m.cq);
-	end_free(m.mem);
-	free(m.object);
 }
 
 static void most_regions(struct kit *k)
@@ -306,7 +294,6 @@ static void most_regions(struct kit *k)
 	static const struct kind region = {"region", make_mr, end_mr}, window = {"window", make_mw, end_mw};
 	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
 
-	link_destroy(k->l);
 	most_of(k, &region, attr->max_mr);
 	if (KIT_GOOD(k))
 		most_of(k, &window, attr->max_mw);
@@ -326,7 +313,6 @@ static void most_queues(struct kit *k)
 				 qp = {"QP", make_qp, end_qp};
 	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
 
-	link_destroy(k->l);
 	most_of(k, &cq, attr->max_cq);
 	if (KIT_GOOD(k))
 		most_of(k, &srq, attr->max_srq);

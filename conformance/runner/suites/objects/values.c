@@ -154,14 +154,12 @@ static void values(struct kit *k)
 	struct own o = {0};
 
 	if (!own_create(k, &o, kit_arg(k, "type", 0)))
-		goto out;
+		return;
 	for (enum ibv_qp_state to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++)
 		for (int bit = 1; bit <= IBV_QP_DEST_QPN; bit <<= 1)
 			if (bit & own_required(o.qp->qp_type, to) && bit != IBV_QP_AV &&
 			    !try_attribute(k, &o, to, bit))
-				goto out;
-out:
-	own_destroy(&o);
+				return;
 }
 
 SCENARIO(values) = {
@@ -227,7 +225,7 @@ static void values_address(struct kit *k)
 	unsigned int num;
 
 	if (!own_create(k, &o, kit_arg(k, "type", 0)))
-		goto out;
+		return;
 	attr = own_values(k, &o, 0);
 	attr.qp_state = IBV_QPS_RTR;
 	num = changes_of(k, &attr.ah_attr, c);
@@ -238,8 +236,6 @@ static void values_address(struct kit *k)
 		    !(c[i].good ? accepted : refused)(k, &o, &attr, IBV_QP_AV, i))
 			break;
 	}
-out:
-	own_destroy(&o);
 }
 
 SCENARIO(values_address) = {
