@@ -160,7 +160,6 @@ static void play(struct kit *k, answers_fn *const *parts, unsigned int num)
 		good = parts[i % num](&p, starts[(i + i / num) % 4]);
 	if (good)
 		pqp_judge_memory(&p.t);
-	rsp_close(&p);
 }
 
 static void answers_acks(struct kit *k)

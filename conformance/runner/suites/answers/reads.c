@@ -122,7 +122,6 @@ static void answers_reads(struct kit *k)
 	    answered(&p, 0xfffffb) && posted_late(&p, 0xffffff) && fenced(&p, 77) && lost(&p, 0x7ffffe) &&
 	    answered(&p, 0x800000) && answered(&p, 256))
 		pqp_judge_memory(&p.t);
-	rsp_close(&p);
 }
 
 SCENARIO(answers_reads) = {
@@ -256,7 +255,6 @@ static void answers_wrong(struct kit *k)
 	    wrong_inside(&p, 6, RESPONSE(LAST), 1, 256) && wrong_inside(&p, 7, RESPONSE(LAST), 3, 8) &&
 	    wrong_inside(&p, 8, RESPONSE(LAST), 3, 10) && wrong_inside(&p, 9, RESPONSE(MIDDLE), 3, 9))
 		pqp_judge_memory(&p.t);
-	rsp_close(&p);
 }
 
 SCENARIO(answers_wrong) = {

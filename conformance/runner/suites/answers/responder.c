@@ -44,11 +44,6 @@ bool rsp_open(struct kit *k, struct responder *p)
 	return true;
 }
 
-void rsp_close(struct responder *p)
-{
-	pqp_close(&p->t);
-}
-
 bool rsp_up(struct responder *p, uint32_t psn, const struct ibv_qp_attr *attr)
 {
 	struct ibv_qp_attr rts = *attr;
@@ -65,9 +60,7 @@ bool rsp_up(struct responder *p, uint32_t psn, const struct ibv_qp_attr *attr)
 	ret = ibv_modify_qp(p->t.qp, &rts,
 			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 				    IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-	if (ret)
-		KIT_FAULT(p->t.k, "ibv_modify_qp to RTS failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(p->t.k, !ret, "ibv_modify_qp to RTS failed with %s", errno_name(ret));
 }
 
 void rsp_spoil(struct responder *p, bool on)
@@ -81,9 +74,7 @@ bool rsp_move(struct responder *p, enum ibv_qp_state state)
 	int notify = state == IBV_QPS_SQD ? IBV_QP_EN_SQD_ASYNC_NOTIFY : 0;
 	int ret = ibv_modify_qp(p->t.qp, &attr, IBV_QP_STATE | notify);
 
-	if (ret)
-		KIT_FAULT(p->t.k, "ibv_modify_qp to state %d failed with %s", state, errno_name(ret));
-	return !ret;
+	return KIT_MUST(p->t.k, !ret, "ibv_modify_qp to state %d failed with %s", state, errno_name(ret));
 }
 
 bool rsp_post(struct responder *p, enum ibv_wr_opcode op, unsigned int slot, uint32_t len, unsigned int flags)
@@ -109,9 +100,7 @@ bool rsp_post(struct responder *p, enum ibv_wr_opcode op, unsigned int slot, uin
 		wr.wr.rdma.rkey = rkey_of(i);
 	}
 	ret = ibv_post_send(p->t.qp, &wr, &bad);
-	if (ret)
-		KIT_FAULT(p->t.k, "posting request %u was refused with %s", i, errno_name(ret));
-	return !ret;
+	return KIT_MUST(p->t.k, !ret, "posting request %u was refused with %s", i, errno_name(ret));
 }
 
 bool rsp_local(struct responder *p, struct ibv_send_wr *wr)
@@ -123,9 +112,7 @@ bool rsp_local(struct responder *p, struct ibv_send_wr *wr)
 	p->ask[i] = (struct asked){.op = wr->opcode, .flags = wr->send_flags, .psn = p->psn};
 	wr->wr_id = WR_ID + i;
 	ret = ibv_post_send(p->t.qp, wr, &bad);
-	if (ret)
-		KIT_FAULT(p->t.k, "posting request %u was refused with %s", i, errno_name(ret));
-	return !ret;
+	return KIT_MUST(p->t.k, !ret, "posting request %u was refused with %s", i, errno_name(ret));
 }
 
 /* ---- Requests ---- */

@@ -28,7 +28,6 @@ struct responder {
 
 /* Opens the port and creates the QP. False: nothing can be tested, or there is a fault. */
 bool rsp_open(struct kit *k, struct responder *p);
-void rsp_close(struct responder *p);
 /* RESET, and up to RTS. Of attr: timeout, retry_cnt, rnr_retry, max_rd_atomic. */
 bool rsp_up(struct responder *p, uint32_t psn, const struct ibv_qp_attr *attr);
 

@@ -75,7 +75,6 @@ static void answers_stopped(struct kit *k)
 
 	if (rsp_open(k, &p) && drained(&p, 0xfffffd) && ended(&p, 0x123456) && drained(&p, 9))
 		pqp_judge_memory(&p.t);
-	rsp_close(&p);
 }
 
 SCENARIO(answers_stopped) = {
@@ -141,7 +140,6 @@ static void answers_silent(struct kit *k)
 
 	if (rsp_open(k, &p) && repeated(&p, 0xfffffd) && given_up(&p, 0x400000) && repeated_in_sqd(&p, 5))
 		pqp_judge_memory(&p.t);
-	rsp_close(&p);
 }
 
 SCENARIO(answers_silent) = {
