@@ -17,13 +17,6 @@ static bool open_two(struct kit *k, struct bench *b, struct link *other, const s
 	return true;
 }
 
-static void close_two(struct bench *b, struct link *other)
-{
-	link_destroy(b->k->l);
-	link_destroy(other);
-	bench_close(b);
-}
-
 /* Later messages establish nothing. */
 static bool established_once(struct kit *k)
 {
@@ -50,7 +43,6 @@ static void async_established(struct kit *k)
 		else if (bench_put(&b, k->l, 2))
 			bench_empty(&b);
 	}
-	close_two(&b, &other);
 }
 
 SCENARIO(async_established) = {
@@ -70,9 +62,7 @@ static bool to_state(struct kit *k, struct link *l, enum ibv_qp_state state, boo
 		 "0x%x */",
 		 state == IBV_QPS_SQD ? "SQD" : "RTS", notify ? ", .en_sqd_async_notify = 1" : "",
 		 l->qp->qp_num);
-	if (ret)
-		KIT_FAULT(k, "ibv_modify_qp failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "ibv_modify_qp failed with %s", errno_name(ret));
 }
 
 /* Both send queues are drained, one asks for the event. */
@@ -93,7 +83,6 @@ static void async_drained(struct kit *k)
 		}
 	if (KIT_GOOD(k) && end_async_ready(ctx, 0))
 		KIT_FAULT(k, "an asynchronous event came for a QP that did not ask for it");
-	close_two(&b, &other);
 }
 
 SCENARIO(async_drained) = {
@@ -139,7 +128,6 @@ static void async_refused(struct kit *k)
 		if (KIT_GOOD(k) && bench_put(&b, &other, 2))
 			bench_empty(&b);
 	}
-	close_two(&b, &other);
 }
 
 SCENARIO(async_refused) = {
@@ -211,10 +199,6 @@ static void async_overrun(struct kit *k)
 		if (KIT_GOOD(k) && bench_put(&kept, &other, 3))
 			bench_empty(&kept);
 	}
-	link_destroy(k->l);
-	link_destroy(&other);
-	bench_close(&b);
-	bench_close(&kept);
 }
 
 SCENARIO(async_overrun) = {
@@ -349,9 +333,6 @@ static void async_full(struct kit *k)
 		for (int i = 0; i < room && KIT_GOOD(k); i++)
 			kit_expect(k, k->l, full, k->l->qp, i, IBV_WC_SUCCESS);
 	}
-	link_destroy(k->l);
-	bench_close(&b);
-	ibv_destroy_cq(full);
 }
 
 SCENARIO(async_full) = {
@@ -392,8 +373,6 @@ static void wallclock(struct kit *k)
 		wallclock_batch(k, &b, &before);
 		bench_empty(&b);
 	}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(wallclock) = {

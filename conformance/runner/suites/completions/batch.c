@@ -24,8 +24,6 @@ static void poll_counts(struct kit *k)
 				break;
 			bench_empty(&b);
 		}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(poll_counts) = {
@@ -59,8 +57,6 @@ static void poll_numbers(struct kit *k)
 			if (((uint8_t *)&wc[got])[0] != 0xee)
 				KIT_FAULT(k, "an entry beyond the %d returned was written", got);
 		}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(poll_numbers) = {
@@ -104,7 +100,6 @@ static bool post_bad(struct kit *k, struct link *l, unsigned int bad, unsigned i
 {
 	struct ibv_send_wr wr[8];
 	struct ibv_sge sge[8];
-	int ret;
 
 	for (unsigned int i = 0; i < num; i++) {
 		sge[i] = (struct ibv_sge){arena_address(&l->local, l->local.base), 16 + i,
@@ -122,10 +117,7 @@ static bool post_bad(struct kit *k, struct link *l, unsigned int bad, unsigned i
 			.qp_num = l->qp->qp_num,
 		};
 	}
-	ret = kit_post(k, l->qp, l->peer, wr, NULL);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return kit_posts(k, l->qp, l->peer, wr);
 }
 
 /* Polls in batches until all streams have ended. */
@@ -193,9 +185,6 @@ static void batch_mixed(struct kit *k)
 		if (KIT_GOOD(k) && bench_empty(&b) && bench_put(&b, k->l, 2))
 			bench_empty(&b);
 	}
-	link_destroy(&other);
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(batch_mixed) = {
@@ -245,8 +234,6 @@ static void batch_edges(struct kit *k)
 					  ret ? errno_name(ret) : "0");
 			ibv_end_poll(cq);
 		}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(batch_edges) = {
@@ -318,8 +305,7 @@ static void batch_threads(struct kit *k)
 	for (int other = 0; other < 2 && KIT_GOOD(k); other++) {
 		if (bench_open(&b, k, 4))
 			poll_from_two(k, &b, other);
-		link_destroy(k->l);
-		bench_close(&b);
+		kit_unmake(k);
 	}
 }
 
@@ -361,8 +347,6 @@ static void batch_locked(struct kit *k)
 		link_destroy(k->l);
 		bench_close(&b);
 	}
-	if (parent && ibv_dealloc_pd(parent))
-		KIT_FAULT(k, "the parent domain cannot be deallocated after its CQ");
 }
 
 SCENARIO(batch_locked) = {
@@ -391,8 +375,6 @@ static void batch_turns(struct kit *k)
 				bench_take(&b, size);
 		}
 	}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(batch_turns) = {

@@ -41,10 +41,8 @@ bool bench_open(struct bench *b, struct kit *k, int cqe)
 		if (b->channel)
 			b->cq = ibv_create_cq(k->r->dut.requester.ctx, cqe, b, b->channel, 0);
 	}
-	if (!b->cq) {
-		KIT_FAULT(k, "creation of a CQ of %d entries failed with %s", cqe, errno_name(errno));
+	if (!KIT_MUST(k, b->cq, "creation of a CQ of %d entries failed with %s", cqe, errno_name(errno)))
 		return false;
-	}
 	if (b->cq->cqe < cqe)
 		KIT_FAULT(k, "the CQ has %d entries, %d were asked for", b->cq->cqe, cqe);
 	return KIT_GOOD(k);
@@ -169,9 +167,7 @@ bool bench_arm(struct bench *b, int solicited_only)
 	int ret = ibv_req_notify_cq(b->cq, solicited_only);
 
 	log_call(&b->k->res->log, "ibv_req_notify_cq(cq, %d)", solicited_only);
-	if (ret)
-		KIT_FAULT(b->k, "ibv_req_notify_cq failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(b->k, !ret, "ibv_req_notify_cq failed with %s", errno_name(ret));
 }
 
 bool bench_quiet(struct bench *b, struct link *l)

@@ -142,8 +142,6 @@ static void bounded_poll(struct kit *k)
 	if (bench_open(&p.b, k, 2 * BURST) && bench_link(&p.b, k->l, NULL) && bench_arm(&p.b, 1))
 		for (int i = 0; i < BURSTS && KIT_GOOD(k); i++)
 			one_burst(&p, run, kit_arg(k, "lost", 0));
-	link_destroy(k->l);
-	bench_close(&p.b);
 }
 
 SCENARIO(bounded_poll) = {

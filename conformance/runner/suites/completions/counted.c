@@ -70,18 +70,34 @@ static bool load(struct kit *k)
 	}
 	caps = (struct comp_cntr_caps){0};
 	ret = api.caps(k->r->dut.requester.ctx, &caps, sizeof(caps));
-	if (ret)
-		KIT_FAULT(k, "ibv_query_comp_cntr_caps failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "ibv_query_comp_cntr_caps failed with %s", errno_name(ret));
+}
+
+static int end(void *c)
+{
+	return api.destroy(c);
 }
 
 static struct comp_cntr *make(struct kit *k, int type, uint32_t flags)
 {
 	struct comp_cntr_attr attr = {.type = type, .flags = flags};
+	struct comp_cntr *c;
 
 	log_call(&k->res->log, "/* ibv_create_comp_cntr(ctx, attr): type %d, flags %u */", type, flags);
 	errno = 0;
-	return api.create(k->r->dut.requester.ctx, &attr);
+	c = api.create(k->r->dut.requester.ctx, &attr);
+	if (c)
+		made_later(end, "ibv_destroy_comp_cntr", c);
+	return c;
+}
+
+static int destroy(struct comp_cntr *c)
+{
+	const int ret = api.destroy(c);
+
+	if (!ret)
+		made_forget(c);
+	return ret;
 }
 
 static int attach(struct kit *k, const struct own *o, struct comp_cntr *c, uint32_t ops)
@@ -144,14 +160,11 @@ static void counter_values(struct kit *k)
 	KIT_CHECK(k, caps.max_counters && caps.max_value && caps.ops && caps.ops < 1u << OPS,
 		  "max_counters %u, max_value %llu, supported_qp_attach_ops 0x%x", caps.max_counters,
 		  (unsigned long long)caps.max_value, caps.ops);
-	c = make(k, WRS, 1);
-	if (c)
-		api.destroy(c);
-	KIT_CHECK(k, !c, "a counter was created with flags that are not 0");
+	KIT_CHECK(k, !make(k, WRS, 1), "a counter was created with flags that are not 0");
 	c = make(k, WRS, 0);
 	KIT_CHECK(k, c, "ibv_create_comp_cntr failed with %s", errno_name(errno));
 	use_values(k, c, caps.max_value);
-	KIT_CHECK(k, !api.destroy(c), "ibv_destroy_comp_cntr failed");
+	KIT_CHECK(k, !destroy(c), "ibv_destroy_comp_cntr failed");
 }
 
 SCENARIO(counter_values) = {
@@ -178,14 +191,14 @@ static void refuse(struct kit *k, struct own *o, struct comp_cntr *a, struct com
 	if (!own_reach(k, o, IBV_QPS_INIT))
 		return;
 	KIT_CHECK(k, !attach(k, o, b, two[1]), "ibv_qp_attach_comp_cntr in INIT failed");
-	KIT_CHECK(k, api.destroy(a) == EBUSY, "a counter that a QP has was not kept with EBUSY");
+	KIT_CHECK(k, destroy(a) == EBUSY, "a counter that a QP has was not kept with EBUSY");
 	if (!own_reset(k, o) || !own_reach(k, o, IBV_QPS_RTR))
 		return;
 	KIT_CHECK(k, attach(k, o, b, two[0]) > 0, "a counter was attached in RTR");
 	KIT_CHECK(k, !ibv_destroy_qp(o->qp), "ibv_destroy_qp of a QP with counters failed");
 	o->qp = NULL;
-	KIT_CHECK(k, !api.destroy(a), "ibv_destroy_comp_cntr after the QP is gone failed");
-	KIT_CHECK(k, !api.destroy(b), "ibv_destroy_comp_cntr after the QP is gone failed");
+	KIT_CHECK(k, !destroy(a), "ibv_destroy_comp_cntr after the QP is gone failed");
+	KIT_CHECK(k, !destroy(b), "ibv_destroy_comp_cntr after the QP is gone failed");
 }
 
 static void counter_attached(struct kit *k)
@@ -207,7 +220,6 @@ static void counter_attached(struct kit *k)
 	KIT_CHECK(k, a && b, "ibv_create_comp_cntr failed with %s", errno_name(errno));
 	if (own_create(k, &o, IBV_QPT_RC))
 		refuse(k, &o, a, b, two);
-	own_destroy(&o);
 }
 
 SCENARIO(counter_attached) = {
@@ -270,12 +282,10 @@ static void judge_counts(struct kit *k, unsigned int op, uint32_t others, int ty
 
 static void carry(struct kit *k, struct own *o, const struct ibv_mr *mr, bool signaled)
 {
-	const struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
-
 	for (unsigned int i = 0; i < REQUESTS && KIT_GOOD(k); i++) {
 		KIT_CHECK(k, !post(o, mr, i, signaled), "a posting failed");
 		if (signaled)
-			kit_expect(k, (struct link *)&l, o->send_cq, o->qp, i, IBV_WC_SUCCESS);
+			own_expect(k, o, o->send_cq, i, IBV_WC_SUCCESS);
 	}
 }
 
@@ -287,22 +297,10 @@ static struct ibv_mr *memory(struct kit *k)
 		ibv_reg_mr(pd, bytes, 2 * REQUESTS * PIECE,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 
-	if (mr)
-		return mr;
-	KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
-	end_free(bytes);
-	return NULL;
+	return KIT_MUST(k, mr, "ibv_reg_mr failed with %s", errno_name(errno));
 }
 
-static void drop_memory(struct ibv_mr *mr)
-{
-	uint8_t *bytes = mr->addr;
-
-	ibv_dereg_mr(mr);
-	end_free(bytes);
-}
-
-/* Creates counters and QP, calls `use`, and destroys them again: the counters last, which fails if they are still in use. */
+/* Creates two counters and a QP, which is destroyed before them. */
 static void with_counters(struct kit *k, void (*use)(struct kit *k, struct own *o, struct comp_cntr *c[2]))
 {
 	struct own o = {.to_itself = true};
@@ -320,10 +318,6 @@ static void with_counters(struct kit *k, void (*use)(struct kit *k, struct own *
 	} else if (own_create(k, &o, IBV_QPT_RC)) {
 		use(k, &o, c);
 	}
-	own_destroy(&o);
-	for (int i = 0; i < 2; i++)
-		if (c[i] && api.destroy(c[i]))
-			KIT_FAULT(k, "ibv_destroy_comp_cntr after the QP is gone failed");
 }
 
 static void count_one(struct kit *k, struct own *o, struct comp_cntr *c[2])
@@ -346,8 +340,6 @@ static void count_one(struct kit *k, struct own *o, struct comp_cntr *c[2])
 		if (KIT_GOOD(k))
 			judge_counts(k, op, others, kit_arg(k, "type", WRS), c[0], c[1]);
 	}
-	if (mr)
-		drop_memory(mr);
 }
 
 static void counter_counts(struct kit *k)
@@ -414,7 +406,6 @@ static void count_failed(struct kit *k, struct own *o, struct comp_cntr *c[2])
 		 becomes(k, api.read, c[0], 0, "the count of SEND") &&
 		 becomes(k, api.read_err, c[1], 1, "the error count of RECV"))
 		becomes(k, api.read, c[1], 0, "the count of RECV");
-	drop_memory(mr);
 }
 
 static void counter_failed(struct kit *k)
@@ -447,8 +438,6 @@ static void count_both(struct kit *k, struct own *o, struct comp_cntr *c[2])
 				counts(k, c[0], 2, "the count of two QPs");
 		}
 	}
-	own_destroy(&second);
-	drop_memory(mr);
 }
 
 static void counter_shared(struct kit *k)

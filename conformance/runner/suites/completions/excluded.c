@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "link/link_xrc.h"
 #include "judge/watchdog.h"
 #include "suites/completions/bench.h"
 #include "suites/objects/own.h"
@@ -20,7 +21,6 @@ struct remover {
 	struct ibv_cq *cq;
 	struct own own;
 	struct ibv_wq *wq;
-	struct ibv_xrcd *xrcd;
 	struct ibv_srq *srq;
 	int (*act)(struct remover *r);
 	int rc;
@@ -29,9 +29,7 @@ struct remover {
 
 static bool made(struct remover *r, const void *object, const char *what)
 {
-	if (!object)
-		KIT_FAULT(r->k, "%s failed with %s", what, errno_name(errno));
-	return object;
+	return KIT_MUST(r->k, object, "%s failed with %s", what, errno_name(errno));
 }
 
 static bool make_qp(struct remover *r)
@@ -52,10 +50,7 @@ static int reset_qp(struct remover *r)
 
 static int destroy_qp(struct remover *r)
 {
-	int ret = ibv_destroy_qp(r->own.qp);
-
-	r->own.qp = ret ? r->own.qp : NULL;
-	return ret;
+	return ibv_destroy_qp(r->own.qp);
 }
 
 static bool make_nothing(struct remover *r)
@@ -87,49 +82,24 @@ static int reset_wq(struct remover *r)
 
 static int destroy_wq(struct remover *r)
 {
-	int ret = ibv_destroy_wq(r->wq);
-
-	r->wq = ret ? r->wq : NULL;
-	return ret;
+	return ibv_destroy_wq(r->wq);
 }
 
 static bool make_srq(struct remover *r)
 {
 	const struct end *end = &r->k->r->dut.requester;
-	struct ibv_xrcd_init_attr domain = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
-	struct ibv_srq_init_attr_ex attr = {.attr = {.max_wr = 4, .max_sge = 1},
-					    .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-							 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
-					    .srq_type = IBV_SRQT_XRC,
-					    .pd = end->pd,
-					    .cq = r->cq};
+	struct ibv_srq_attr attr = {.max_wr = 4, .max_sge = 1};
+	struct ibv_xrcd *xrcd = link_xrcd(end->ctx);
 
-	attr.xrcd = r->xrcd = ibv_open_xrcd(end->ctx, &domain);
-	if (!made(r, r->xrcd, "ibv_open_xrcd"))
+	if (!made(r, xrcd, "ibv_open_xrcd"))
 		return false;
-	r->srq = ibv_create_srq_ex(end->ctx, &attr);
+	r->srq = link_xrc_srq(end->pd, xrcd, r->cq, &attr);
 	return made(r, r->srq, "ibv_create_srq_ex");
 }
 
 static int destroy_srq(struct remover *r)
 {
-	int ret = ibv_destroy_srq(r->srq);
-
-	r->srq = ret ? r->srq : NULL;
-	return ret;
-}
-
-static void unmake(struct remover *r)
-{
-	r->own.recv_cq = NULL; /* the bench closes it */
-	own_destroy(&r->own);
-	if (r->wq)
-		ibv_destroy_wq(r->wq);
-	if (r->srq)
-		ibv_destroy_srq(r->srq);
-	if (r->xrcd)
-		ibv_close_xrcd(r->xrcd);
+	return ibv_destroy_srq(r->srq);
 }
 
 /* By the cell's argument `act`. */
@@ -191,16 +161,13 @@ static void batch_excludes(struct kit *k)
 
 	log_call(&k->res->log, "/* ibv_start_poll(cq, attr); another thread: %s; ibv_end_poll(cq) */",
 		 acts[which].call);
-	if (bench_open(&b, k, 4)) {
-		r.cq = b.cq;
-		if (acts[which].make(&r) && bench_link(&b, k->l, NULL) && bench_put(&b, k->l, 3))
-			act_in_batch(k, &b, &r);
-		if (KIT_GOOD(k))
-			bench_empty(&b);
-	}
-	unmake(&r);
-	link_destroy(k->l);
-	bench_close(&b);
+	if (!bench_open(&b, k, 4))
+		return;
+	r.cq = b.cq;
+	if (acts[which].make(&r) && bench_link(&b, k->l, NULL) && bench_put(&b, k->l, 3))
+		act_in_batch(k, &b, &r);
+	if (KIT_GOOD(k))
+		bench_empty(&b);
 }
 
 SCENARIO(batch_excludes) = {

@@ -149,9 +149,7 @@ static bool send_datagram(struct alone *a)
 	wr.wr.ud.remote_qpn = a->o.qp->qp_num;
 	wr.wr.ud.remote_qkey = a->o.known.qkey;
 	ret = ret ? ret : ibv_post_send(a->o.qp, &wr, &bad);
-	if (ret)
-		KIT_FAULT(a->k, "posting failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(a->k, !ret, "posting failed with %s", errno_name(ret));
 }
 
 static void judge(struct alone *a, const struct field *f, bool all)
@@ -300,11 +298,6 @@ static void fields_alone(struct kit *k)
 	for (size_t i = 0; i < NUM_FIELDS && KIT_GOOD(k); i++)
 		if (has & fields[i].flag)
 			ask(&a, fields[i].flag, fields[i].name);
-	if (a.mr)
-		ibv_dereg_mr(a.mr);
-	if (a.ah)
-		ibv_destroy_ah(a.ah);
-	end_free(a.mem);
 }
 
 SCENARIO(fields_alone) = {
@@ -375,10 +368,6 @@ static void field_lengths(struct kit *k)
 	else if (own_create_qp(k, &o) && own_reach(k, &o, IBV_QPS_RTS))
 		for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]) && KIT_GOOD(k); i++)
 			carry_length(k, &o, mr, lengths[i]);
-	own_destroy(&o);
-	if (mr)
-		ibv_dereg_mr(mr);
-	end_free(mem);
 }
 
 SCENARIO(field_lengths) = {

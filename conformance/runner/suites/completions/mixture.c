@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "link/link_xrc.h"
 #include "judge/watchdog.h"
 #include "link/link_modify.h"
 #include "suites/objects/own.h"
@@ -47,19 +48,13 @@ static uint32_t length(unsigned int kind, unsigned int i)
 static bool connect_xrc(struct mixture *m, struct pair *p)
 {
 	struct kit *k = m->k;
-	struct ibv_srq_init_attr_ex attr = {.attr = {.max_wr = EACH, .max_sge = 1},
-					    .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-							 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
-					    .srq_type = IBV_SRQT_XRC,
-					    .pd = k->r->dut.requester.pd,
-					    .cq = m->cq};
+	struct ibv_srq_attr attr = {.max_wr = EACH, .max_sge = 1};
 	struct own *ends[2] = {&p->send, &p->recv};
 
 	p->recv.to_itself = true;
 	if (!own_create(k, &p->recv, IBV_QPT_XRC_RECV))
 		return false;
-	attr.xrcd = p->recv.xrcd;
-	p->srq = ibv_create_srq_ex(k->r->dut.requester.ctx, &attr);
+	p->srq = link_xrc_srq(k->r->dut.requester.pd, p->recv.xrcd, m->cq, &attr);
 	if (!p->srq || ibv_get_srq_num(p->srq, &p->srqn)) {
 		KIT_FAULT(k, "ibv_create_srq_ex failed with %s", errno_name(errno));
 		return false;
@@ -123,9 +118,7 @@ static bool post(struct mixture *m, unsigned int kind, unsigned int i)
 	}
 	wr.qp_type.xrc.remote_srqn = p->srqn;
 	ret = ret ? ret : ibv_post_send(p->send.qp, &wr, &bad);
-	if (ret)
-		KIT_FAULT(m->k, "posting failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(m->k, !ret, "posting failed with %s", errno_name(ret));
 }
 
 /* The next completion of one QP and direction; those of others may come between. */
@@ -168,15 +161,6 @@ static void exchange(struct mixture *m, unsigned int kinds)
 	KIT_CHECK(m->k, !KIT_GOOD(m->k) || !ibv_poll_cq(m->cq, 1, &wc), "a completion too much");
 }
 
-static void end_pair(struct pair *p)
-{
-	if (p->srq)
-		ibv_destroy_srq(p->srq);
-	if (p->send.qp)
-		ibv_destroy_qp(p->send.qp);
-	own_destroy(&p->recv);
-}
-
 /* RC, UD and, if the cell asks for it, XRC QPs. */
 static void several_types(struct kit *k)
 {
@@ -184,29 +168,17 @@ static void several_types(struct kit *k)
 	const unsigned int kinds = kit_arg(k, "xrc", 0) ? KINDS : KINDS - 1;
 	struct mixture m = {.k = k, .mem = end_alloc(end->pd, (size_t)2 * KINDS * EACH * CELL)};
 	struct ibv_ah_attr av;
-	bool good;
 
 	link_address(end, end, &av);
 	m.ah = ibv_create_ah(end->pd, &av);
 	m.cq = ibv_create_cq(end->ctx, 2 * KINDS * EACH, NULL, NULL, 0);
 	if (m.mem)
 		m.mr = ibv_reg_mr(end->pd, m.mem, (size_t)2 * KINDS * EACH * CELL, IBV_ACCESS_LOCAL_WRITE);
-	good = m.ah && m.cq && m.mr;
-	if (!good)
-		KIT_FAULT(k, "objects of the case: %s", errno_name(errno));
-	for (unsigned int kind = 0; kind < kinds && good; kind++)
-		good = create_pair(&m, kind);
-	if (good)
-		exchange(&m, kinds);
-	for (unsigned int kind = 0; kind < KINDS; kind++)
-		end_pair(&m.pair[kind]);
-	if (m.cq && ibv_destroy_cq(m.cq))
-		KIT_FAULT(k, "ibv_destroy_cq failed, nothing uses the CQ");
-	if (m.mr)
-		ibv_dereg_mr(m.mr);
-	if (m.ah)
-		ibv_destroy_ah(m.ah);
-	end_free(m.mem);
+	KIT_CHECK(k, m.ah && m.cq && m.mr, "objects of the case: %s", errno_name(errno));
+	for (unsigned int kind = 0; kind < kinds; kind++)
+		if (!create_pair(&m, kind))
+			return;
+	exchange(&m, kinds);
 }
 
 SCENARIO(several_types) = {
@@ -275,8 +247,6 @@ static void tags_beside(struct kit *k, struct tags *t)
 				ordinary(t, &o, turn);
 		}
 	}
-	if (o.qp)
-		ibv_destroy_qp(o.qp);
 }
 
 static void tags_and_rc(struct kit *k)

@@ -64,8 +64,6 @@ static void notify_order(struct kit *k)
 				bench_empty(&b);
 		}
 	no_event(&b, "that nothing asked for");
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(notify_order) = {
@@ -87,10 +85,8 @@ static bool open_shared(struct kit *k, struct bench *b, struct link *l)
 						   .comp_vector = i % vectors};
 		int ret = bench_create(&b[i], k, &attr);
 
-		if (ret) {
-			KIT_FAULT(k, "ibv_create_cq_ex failed with %s", errno_name(ret));
+		if (!KIT_MUST(k, !ret, "ibv_create_cq_ex failed with %s", errno_name(ret)))
 			return false;
-		}
 		if (!bench_link(&b[i], &l[i], NULL))
 			return false;
 	}
@@ -104,23 +100,19 @@ static void notify_shared(struct kit *k)
 	struct bench b[CQS] = {0};
 
 	memset(l, 0, sizeof(l));
-	if (open_shared(k, b, l)) {
-		for (int turn = 0; turn < CQS && KIT_GOOD(k); turn++) {
-			for (int i = 0; i < CQS && KIT_GOOD(k); i++)
-				bench_arm(&b[i], 0);
-			for (int i = 0; i < CQS && KIT_GOOD(k); i++) {
-				int at = (turn + 2 * i) % CQS;
+	if (!open_shared(k, b, l))
+		return;
+	for (int turn = 0; turn < CQS && KIT_GOOD(k); turn++) {
+		for (int i = 0; i < CQS && KIT_GOOD(k); i++)
+			bench_arm(&b[i], 0);
+		for (int i = 0; i < CQS && KIT_GOOD(k); i++) {
+			int at = (turn + 2 * i) % CQS;
 
-				(void)(bench_send(&b[at], &l[at], 2, false) && bench_event(&b[at]) &&
-				       bench_empty(&b[at]));
-			}
+			(void)(bench_send(&b[at], &l[at], 2, false) && bench_event(&b[at]) &&
+			       bench_empty(&b[at]));
 		}
-		no_event(&b[0], "that nothing asked for");
 	}
-	for (int i = CQS - 1; i >= 0; i--) {
-		link_destroy(&l[i]);
-		bench_close(&b[i]);
-	}
+	no_event(&b[0], "that nothing asked for");
 }
 
 SCENARIO(notify_shared) = {
@@ -146,8 +138,6 @@ static void notify_acked(struct kit *k)
 		if (KIT_GOOD(k) && bench_empty(&b))
 			ibv_ack_cq_events(b.cq, 3);
 	}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(notify_acked) = {
@@ -257,8 +247,6 @@ static void moderation(struct kit *k)
 			counted(&b, 2);
 		no_event(&b, "that nothing asked for");
 	}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(moderation) = {

@@ -25,18 +25,14 @@ static bool reset(struct kit *k, struct link *l)
 		 l->qp->qp_num);
 	if (!ret)
 		ret = ibv_modify_qp(l->peer, &attr, IBV_QP_STATE);
-	if (ret)
-		KIT_FAULT(k, "moving a QP to RESET failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "moving a QP to RESET failed with %s", errno_name(ret));
 }
 
 static bool up_again(struct kit *k, struct link *l)
 {
 	int ret = link_connect(l, &k->res->log);
 
-	if (ret)
-		KIT_FAULT(k, "%s failed with %s", l->step, errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "%s failed with %s", l->step, errno_name(ret));
 }
 
 /* Entries of both QPs alternate as the pattern says; each is in the CQ before the next one is sent. */
@@ -71,10 +67,8 @@ static bool destroy_turn(struct kit *k, struct bench *b, struct link *goes, stru
 		return false;
 	log_call(&k->res->log, "ibv_destroy_qp(qp) /* QP 0x%x */", qp_num);
 	ret = ibv_destroy_qp(goes->qp);
-	if (ret) {
-		KIT_FAULT(k, "ibv_destroy_qp failed with %s", errno_name(ret));
+	if (!KIT_MUST(k, !ret, "ibv_destroy_qp failed with %s", errno_name(ret)))
 		return false;
-	}
 	goes->qp = NULL;
 	bench_forget(b, qp_num);
 	return bench_empty(b) && bench_put(b, stays, 5) && bench_empty(b);
@@ -120,12 +114,6 @@ static void purge(struct kit *k)
 		if (KIT_GOOD(k))
 			destroy_turn(k, &b, k->l, &stays);
 	}
-	link_destroy(&stays);
-	link_destroy(k->l);
-	if (opts.own_srq)
-		ibv_destroy_srq(opts.own_srq);
-	bench_close(&b);
-	bench_close(&sends);
 }
 
 SCENARIO(purge) = {
@@ -199,12 +187,7 @@ static void namesake(struct kit *k)
 			seen(k->res, "no new QP has the old one's number; ");
 		if (KIT_GOOD(k) && bench_empty(&b) && bench_put(&b, &stays, 5))
 			bench_empty(&b);
-		if (qp && ibv_destroy_qp(qp))
-			KIT_FAULT(k, "ibv_destroy_qp of the new QP failed");
 	}
-	link_destroy(&stays);
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(namesake) = {

@@ -61,8 +61,6 @@ static void resize_kept(struct kit *k)
 				break;
 			now = next;
 		}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(resize_kept) = {
@@ -92,8 +90,6 @@ static void resize_armed(struct kit *k)
 			       bench_quiet(&b, k->l) && bench_send(&b, k->l, 2, true) && bench_event(&b) &&
 			       bench_empty(&b));
 	}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(resize_armed) = {
@@ -126,8 +122,6 @@ static void resize_full(struct kit *k)
 			else if (bench_take(&b, 1) && bench_put(&b, k->l, 1))
 				bench_empty(&b);
 		}
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(resize_full) = {
@@ -164,8 +158,6 @@ static void resize_refused(struct kit *k)
 		}
 	if (KIT_GOOD(k) && resize(&b, UNPOLLED))
 		bench_empty(&b);
-	link_destroy(k->l);
-	bench_close(&b);
 }
 
 SCENARIO(resize_refused) = {
@@ -195,10 +187,6 @@ static void resize_others(struct kit *k)
 	}
 	for (i = 0; i < CQS && KIT_GOOD(k); i += 2)
 		(void)(bench_put(&b[i], &l[i], 2) && bench_empty(&b[i]));
-	for (i = 0; i < CQS; i += 2) {
-		link_destroy(&l[i]);
-		bench_close(&b[i]);
-	}
 }
 
 SCENARIO(resize_others) = {
