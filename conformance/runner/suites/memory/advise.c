@@ -28,22 +28,14 @@ struct advice {
 	int err, may;
 };
 
-static uint8_t *pages(void)
-{
-	uint8_t *at =
-		mmap(NULL, PAGES * (size_t)PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
-
 static bool set_up(struct advise *t)
 {
 	const struct end *end = &t->k->r->dut.requester;
 	const int paged = IBV_ACCESS_ON_DEMAND | IBV_ACCESS_LOCAL_WRITE;
 	const size_t size = PAGES * (size_t)PAGE;
 
-	t->buf = pages();
-	t->gap = pages();
+	t->buf = made_pages(size, MAP_PRIVATE);
+	t->gap = made_pages(size, MAP_PRIVATE);
 	t->other = ibv_alloc_pd(end->ctx);
 	t->mw = ibv_alloc_mw(end->pd, IBV_MW_TYPE_2);
 	if (t->buf && t->gap && t->other && t->mw) {
@@ -53,34 +45,10 @@ static bool set_up(struct advise *t)
 		t->foreign = ibv_reg_mr(t->other, t->buf, size, paged);
 		t->torn = ibv_reg_mr(end->pd, t->gap, size, paged);
 	}
-	if (!t->mr || !t->read_only || !t->plain || !t->foreign || !t->torn) {
-		KIT_FAULT(t->k, "the regions: %s", errno_name(errno));
+	if (!KIT_MUST(t->k, t->mr && t->read_only && t->plain && t->foreign && t->torn, "the regions: %s",
+		      errno_name(errno)))
 		return false;
-	}
 	return !munmap(t->gap + size / 2, size / 2);
-}
-
-static void drop(struct ibv_mr *mr)
-{
-	if (mr)
-		ibv_dereg_mr(mr);
-}
-
-static void tear_down(struct advise *t)
-{
-	drop(t->mr);
-	drop(t->read_only);
-	drop(t->plain);
-	drop(t->foreign);
-	drop(t->torn);
-	if (t->mw)
-		ibv_dealloc_mw(t->mw);
-	if (t->other)
-		ibv_dealloc_pd(t->other);
-	if (t->buf)
-		munmap(t->buf, PAGES * (size_t)PAGE);
-	if (t->gap)
-		munmap(t->gap, PAGES * (size_t)PAGE / 2);
 }
 
 /* Alone, and as the second of two ranges. */
@@ -135,7 +103,6 @@ static void advise(struct kit *k)
 		for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && good; i++)
 			good = ask(&t, &all[i], IBV_ADVISE_MR_FLAG_FLUSH);
 	}
-	tear_down(&t);
 }
 
 SCENARIO(advise) = {

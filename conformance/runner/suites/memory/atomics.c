@@ -21,7 +21,6 @@ static bool post_atomic(struct kit *k, const struct step *s, uint64_t *result)
 	struct ibv_sge sge = {(uintptr_t)result, 8, l->local.mr->lkey};
 	struct ibv_send_wr wr =
 		kit_wr(0xa70, s->swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
-	int ret;
 
 	wr.wr.atomic.remote_addr = (uintptr_t)l->target.base + WORD;
 	wr.wr.atomic.rkey = l->target.mr->rkey;
@@ -29,10 +28,7 @@ static bool post_atomic(struct kit *k, const struct step *s, uint64_t *result)
 	wr.wr.atomic.swap = s->swap ? s->add : 0;
 	if (l->qpt == IBV_QPT_XRC_SEND)
 		wr.qp_type.xrc.remote_srqn = l->srqn;
-	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return kit_posts(k, l->qp, l->peer, &wr);
 }
 
 /* Puts the word into memory, executes the atomic on it, and checks the result, the word and all bytes around it. */
@@ -96,7 +92,6 @@ static bool add_to_end(struct kit *k, uint8_t *mem, struct ibv_mr *mr)
 	uint64_t *word = (uint64_t *)(mem + PAGE) - 1;
 	struct ibv_sge sge = {(uintptr_t)l->local.base, 8, l->local.mr->lkey};
 	struct ibv_send_wr wr = kit_wr(0xa71, IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
-	int ret;
 
 	*word = 40;
 	end_written(word, sizeof(*word));
@@ -106,10 +101,7 @@ static bool add_to_end(struct kit *k, uint8_t *mem, struct ibv_mr *mr)
 	wr.wr.atomic.compare_add = 2;
 	if (l->qpt == IBV_QPT_XRC_SEND)
 		wr.qp_type.xrc.remote_srqn = l->srqn;
-	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	if (ret || !kit_expect(k, l, l->cq, l->qp, 0xa71, IBV_WC_SUCCESS))
+	if (!kit_posts(k, l->qp, l->peer, &wr) || !kit_expect(k, l, l->cq, l->qp, 0xa71, IBV_WC_SUCCESS))
 		return false;
 	end_sync();
 	if (*word != 42)
@@ -122,12 +114,10 @@ static void last_word(struct kit *k)
 {
 	const bool remote = k->r->dut.remote;
 	struct ibv_pd *pd = k->r->dut.responder.pd;
-	uint8_t *mem =
-		remote ? end_alloc(pd, PAGE)
-		       : mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *mem = remote ? end_alloc(pd, PAGE) : made_pages(2 * PAGE, MAP_PRIVATE);
 	struct ibv_mr *mr;
 
-	KIT_CHECK(k, mem && mem != MAP_FAILED, "no memory");
+	KIT_CHECK(k, mem, "no memory");
 	if (!remote)
 		munmap(mem + PAGE, PAGE);
 	mr = ibv_reg_mr(pd, mem, PAGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
@@ -135,12 +125,6 @@ static void last_word(struct kit *k)
 		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
 	else
 		add_to_end(k, mem, mr);
-	if (mr)
-		ibv_dereg_mr(mr);
-	if (remote)
-		end_free(mem);
-	else
-		munmap(mem, PAGE);
 }
 
 static void atomic_bytes(struct kit *k)

@@ -57,14 +57,13 @@ static void drop_buffer(struct buffer *b)
 static int write_part(struct kit *k, struct own *o, const struct ibv_mr *plain, const struct ibv_mr *mr,
 		      uint64_t to)
 {
-	struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
 	struct ibv_sge sge = {(uintptr_t)plain->addr, PART, plain->lkey};
 	struct ibv_send_wr wr = kit_wr(3, IBV_WR_RDMA_WRITE, &sge), *bad;
 	struct ibv_wc wc;
 
 	wr.wr.rdma.remote_addr = to;
 	wr.wr.rdma.rkey = mr->rkey;
-	if (ibv_post_send(o->qp, &wr, &bad) || !kit_wait(k, &l, o->send_cq, &wc))
+	if (ibv_post_send(o->qp, &wr, &bad) || !own_wait(k, o, o->send_cq, &wc))
 		return -1;
 	return (int)wc.status;
 }
@@ -78,7 +77,7 @@ static void use_region(struct kit *k, struct buffer *b, const struct ibv_mr *pla
 	int status;
 
 	if (!own_create(k, &o, IBV_QPT_RC) || !own_reach(k, &o, IBV_QPS_RTS))
-		goto out;
+		return;
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]) && KIT_GOOD(k); i++) {
 		memset(plain->addr, 0x31 + (int)i, PART);
 		status = write_part(k, &o, plain, mr, IOVA + at[i]);
@@ -92,8 +91,6 @@ static void use_region(struct kit *k, struct buffer *b, const struct ibv_mr *pla
 	if (KIT_GOOD(k) && !kit_holds(k, status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_WR_FLUSH_ERR))
 		KIT_FAULT(k, "an RDMA WRITE beyond the region completed with %s",
 			  value_name(status_names, status));
-out:
-	own_destroy(&o);
 }
 
 static void region_of(struct kit *k, struct buffer *b, const struct ibv_mr *plain)
@@ -127,9 +124,6 @@ static void dma_buf(struct kit *k)
 	else
 		region_of(k, &b, plain);
 	drop_buffer(&b);
-	if (plain && ibv_dereg_mr(plain))
-		KIT_FAULT(k, "ibv_dereg_mr failed");
-	end_free(bytes);
 }
 
 SCENARIO(dma_buf) = {

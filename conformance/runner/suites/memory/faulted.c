@@ -23,20 +23,12 @@
 struct faulted {
 	struct kit *k;
 	struct own own;
-	struct link link; /* for kit_wait() alone */
 	struct ibv_ah *ah;
 	struct ibv_srq *srq;           /* or NULL */
 	uint8_t *plain, *paged, *want; /* want: what paged must hold */
 	struct ibv_mr *plain_mr, *paged_mr;
 	unsigned int serial;
 };
-
-static uint8_t *pages(void)
-{
-	void *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
 
 static uint32_t grh(const struct faulted *f)
 {
@@ -61,16 +53,13 @@ static bool rise(struct faulted *f)
 	attr.qp_state = IBV_QPS_RTS;
 	attr.rnr_retry = 7;
 	ret = own_modify(&f->own, &attr, IBV_QP_STATE | own_required(IBV_QPT_RC, IBV_QPS_RTS));
-	if (ret)
-		KIT_FAULT(f->k, "the QP cannot be moved to RTS: %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(f->k, !ret, "the QP cannot be moved to RTS: %s", errno_name(ret));
 }
 
 static bool bring_up(struct faulted *f)
 {
 	if (!rise(f))
 		return false;
-	f->link = (struct link){.dut = &f->k->r->dut, .cq = f->own.send_cq, .peer_cq = f->own.recv_cq};
 	return true;
 }
 
@@ -91,9 +80,9 @@ static bool set_up(struct faulted *f)
 
 	f->own.to_itself = true;
 	f->own.init.cap = (struct ibv_qp_cap){4, 4, PARTS, PARTS, 0};
-	f->plain = pages();
-	f->paged = pages();
-	f->want = pages();
+	f->plain = made_pages(SIZE, MAP_PRIVATE);
+	f->paged = made_pages(SIZE, MAP_PRIVATE);
+	f->want = made_pages(SIZE, MAP_PRIVATE);
 	if (f->plain && f->paged && f->want) {
 		f->plain_mr = ibv_reg_mr(end->pd, f->plain, SIZE, ACCESS);
 		f->paged_mr = ibv_reg_mr(end->pd, f->paged, SIZE, ACCESS | IBV_ACCESS_ON_DEMAND);
@@ -105,25 +94,6 @@ static bool set_up(struct faulted *f)
 		return false;
 	}
 	return own_create(f->k, &f->own, f->k->cell->qpt) && bring_up(f);
-}
-
-static void tear_down(struct faulted *f)
-{
-	own_destroy(&f->own);
-	if (f->srq)
-		ibv_destroy_srq(f->srq);
-	if (f->ah)
-		ibv_destroy_ah(f->ah);
-	if (f->paged_mr)
-		ibv_dereg_mr(f->paged_mr);
-	if (f->plain_mr)
-		ibv_dereg_mr(f->plain_mr);
-	for (unsigned int i = 0; i < 3; i++) {
-		uint8_t *at = i == 0 ? f->plain : i == 1 ? f->paged : f->want;
-
-		if (at)
-			munmap(at, SIZE);
-	}
 }
 
 /* Another message at each call. */
@@ -144,9 +114,7 @@ static bool post(struct faulted *f, struct ibv_send_wr *wr)
 		wr->wr.ud.remote_qkey = f->own.known.qkey;
 	}
 	ret = ibv_post_send(f->own.qp, wr, &bad);
-	if (ret)
-		KIT_FAULT(f->k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(f->k, !ret, "posting was refused with %s", errno_name(ret));
 }
 
 static bool post_receive(struct faulted *f, struct ibv_sge *sge, int num)
@@ -154,9 +122,7 @@ static bool post_receive(struct faulted *f, struct ibv_sge *sge, int num)
 	struct ibv_recv_wr wr = {.wr_id = 0x4ec0, .sg_list = sge, .num_sge = num}, *bad;
 	int ret = f->srq ? ibv_post_srq_recv(f->srq, &wr, &bad) : ibv_post_recv(f->own.qp, &wr, &bad);
 
-	if (ret)
-		KIT_FAULT(f->k, "posting a receive was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(f->k, !ret, "posting a receive was refused with %s", errno_name(ret));
 }
 
 /* Commands to the device; `lost`: so many messages were given up for lost, and each next one has twice as long. */
@@ -181,14 +147,13 @@ static bool sent(struct faulted *f, struct ibv_wc *wc, unsigned int lost, bool *
 {
 	const bool first = reliable(f) && f->srq;
 
-	*came = first && kit_wait(f->k, &f->link, f->own.recv_cq, wc);
-	if ((first && !*came) ||
-	    !kit_expect(f->k, &f->link, f->own.send_cq, f->own.qp, f->serial, IBV_WC_SUCCESS))
+	*came = first && own_wait(f->k, &f->own, f->own.recv_cq, wc);
+	if ((first && !*came) || !own_expect(f->k, &f->own, f->own.send_cq, f->serial, IBV_WC_SUCCESS))
 		return false;
 	if (first)
 		return true;
 	if (reliable(f)) {
-		*came = kit_wait(f->k, &f->link, f->own.recv_cq, wc);
+		*came = own_wait(f->k, &f->own, f->own.recv_cq, wc);
 		return *came;
 	}
 	*came = false;
@@ -351,7 +316,6 @@ static void paged_receives(struct kit *k)
 		if (KIT_GOOD(k))
 			deliver_packets(&f);
 	}
-	tear_down(&f);
 }
 
 SCENARIO(paged_receives) = {
@@ -435,7 +399,7 @@ static bool moved(const struct faulted *f, const struct act *act, size_t at)
 /* The completion of a request that is no SEND; then its bytes, if they come in time. */
 static bool written(struct faulted *f, const struct act *act, size_t at, unsigned int lost, bool *done)
 {
-	if (!kit_expect(f->k, &f->link, f->own.send_cq, f->own.qp, f->serial, IBV_WC_SUCCESS))
+	if (!own_expect(f->k, &f->own, f->own.send_cq, f->serial, IBV_WC_SUCCESS))
 		return false;
 	*done = moved(f, act, at);
 	for (unsigned int n = reliable(f) ? 0 : pause_after(lost); n && !*done; n--) {
@@ -486,9 +450,9 @@ static void move(struct faulted *f, const struct act *act, size_t at, uint32_t l
 	wr.wr.rdma.remote_addr = (uintptr_t)other;
 	wr.wr.rdma.rkey = region(f, other)->rkey;
 	if ((act->op == IBV_WR_SEND && !receive(f, act, at)) || !post(f, &wr) ||
-	    !kit_expect(f->k, &f->link, f->own.send_cq, f->own.qp, f->serial, IBV_WC_SUCCESS))
+	    !own_expect(f->k, &f->own, f->own.send_cq, f->serial, IBV_WC_SUCCESS))
 		return;
-	if (act->op == IBV_WR_SEND && !kit_wait(f->k, &f->link, f->own.recv_cq, &wc))
+	if (act->op == IBV_WR_SEND && !own_wait(f->k, &f->own, f->own.recv_cq, &wc))
 		return;
 	judge_bytes(&f->k->res->verdict, "what was moved", from, to, len);
 }
@@ -499,7 +463,7 @@ static void flushed(struct faulted *f)
 	struct ibv_wc wc;
 
 	for (unsigned int i = 0; i < 2; i++) {
-		if (!kit_wait(f->k, &f->link, i ? f->own.recv_cq : f->own.send_cq, &wc))
+		if (!own_wait(f->k, &f->own, i ? f->own.recv_cq : f->own.send_cq, &wc))
 			return;
 		KIT_CHECK(f->k, wc.status == IBV_WC_WR_FLUSH_ERR || !wc.status, "the %s ended with %s",
 			  i ? "receive" : "request", value_name(status_names, wc.status));
@@ -549,7 +513,6 @@ static void paged_stopped(struct kit *k)
 		for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++)
 			if (possible(&f, &acts[i]))
 				live(&f, &acts[i], (i * 6 + 1) * PAGE - 300, to);
-	tear_down(&f);
 }
 
 SCENARIO(paged_stopped) = {
@@ -576,24 +539,18 @@ SCENARIO(paged_stopped) = {
 static void paged_read_only(struct kit *k)
 {
 	struct faulted f = {.k = k};
-	struct ibv_mr *fit = NULL;
 
-	if (set_up(&f)) {
-		for (size_t i = 0; i < SIZE; i++)
-			f.paged[i] = (uint8_t)(i * 11 + i / PAGE);
-		fit = f.paged_mr;
-		mprotect(f.paged, SIZE, PROT_READ);
-		f.paged_mr = ibv_reg_mr(k->r->dut.requester.pd, f.paged, SIZE,
-					IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
-		if (!f.paged_mr)
-			KIT_FAULT(k, "the region that may only be read: %s", errno_name(errno));
-		for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++)
-			if (possible(&f, &acts[i]) && source(&f, &acts[i], 0) == f.paged)
-				move(&f, &acts[i], (i + 1) * 3 * PAGE - 300, LENGTH);
-	}
-	if (fit)
-		ibv_dereg_mr(fit);
-	tear_down(&f);
+	if (!set_up(&f))
+		return;
+	for (size_t i = 0; i < SIZE; i++)
+		f.paged[i] = (uint8_t)(i * 11 + i / PAGE);
+	mprotect(f.paged, SIZE, PROT_READ);
+	f.paged_mr = ibv_reg_mr(k->r->dut.requester.pd, f.paged, SIZE,
+				IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
+	KIT_CHECK(k, f.paged_mr, "the region that may only be read: %s", errno_name(errno));
+	for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++)
+		if (possible(&f, &acts[i]) && source(&f, &acts[i], 0) == f.paged)
+			move(&f, &acts[i], (i + 1) * 3 * PAGE - 300, LENGTH);
 }
 
 SCENARIO(paged_read_only) = {
@@ -624,7 +581,6 @@ static void paged_partly(struct kit *k)
 				move(&f, &acts[i], border - 1500, 3000);
 		}
 	}
-	tear_down(&f);
 }
 
 SCENARIO(paged_partly) = {

@@ -16,52 +16,27 @@
 struct paged {
 	struct kit *k;
 	struct own own;
-	struct link link; /* for kit_wait() alone */
 	uint8_t *plain, *bytes;
 	struct ibv_mr *plain_mr, *mr;
 };
-
-static uint8_t *pages(void)
-{
-	void *at =
-		mmap(NULL, PAGES * (size_t)PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
 
 static bool set_up(struct paged *p)
 {
 	struct ibv_pd *pd = p->k->r->dut.requester.pd;
 
 	p->own.to_itself = true;
-	p->plain = pages();
-	p->bytes = pages();
+	p->plain = made_pages(PAGES * (size_t)PAGE, MAP_PRIVATE);
+	p->bytes = made_pages(PAGES * (size_t)PAGE, MAP_PRIVATE);
 	if (p->plain && p->bytes) {
 		p->plain_mr = ibv_reg_mr(pd, p->plain, PAGES * (size_t)PAGE, ACCESS);
 		p->mr = ibv_reg_mr_iova2(pd, p->bytes + BEGIN, (PAGES - 1) * (size_t)PAGE, IOVA + BEGIN,
 					 ACCESS | IBV_ACCESS_ON_DEMAND);
 	}
-	if (!p->plain_mr || !p->mr) {
-		KIT_FAULT(p->k, "the regions: %s", errno_name(errno));
+	if (!KIT_MUST(p->k, p->plain_mr && p->mr, "the regions: %s", errno_name(errno)))
 		return false;
-	}
 	if (!own_create(p->k, &p->own, IBV_QPT_RC) || !own_reach(p->k, &p->own, IBV_QPS_RTS))
 		return false;
-	p->link = (struct link){.dut = &p->k->r->dut, .cq = p->own.send_cq, .peer_cq = p->own.recv_cq};
 	return true;
-}
-
-static void tear_down(struct paged *p)
-{
-	own_destroy(&p->own);
-	if (p->mr)
-		ibv_dereg_mr(p->mr);
-	if (p->plain_mr)
-		ibv_dereg_mr(p->plain_mr);
-	if (p->bytes)
-		munmap(p->bytes, PAGES * (size_t)PAGE);
-	if (p->plain)
-		munmap(p->plain, PAGES * (size_t)PAGE);
 }
 
 /* 64 bytes over a border between two pages, to or from the paged region, which is the local or the remote one. */
@@ -80,7 +55,7 @@ static void move(struct paged *p, unsigned int turn)
 	for (uint32_t i = 0; i < LEN; i++)
 		(into ? p->plain : p->bytes)[at + i] = (uint8_t)(turn * 71 + i * 3 + 1);
 	KIT_CHECK(k, !ibv_post_send(p->own.qp, &wr, &bad), "posting was refused");
-	if (!kit_wait(k, &p->link, p->own.send_cq, &wc))
+	if (!own_wait(k, &p->own, p->own.send_cq, &wc))
 		return;
 	KIT_CHECK(k, !wc.status, "an RDMA %s, with the paged region as its %s memory, completes with %s",
 		  read ? "READ" : "WRITE", local ? "local" : "remote", value_name(status_names, wc.status));
@@ -95,7 +70,6 @@ static void paged_iova(struct kit *k)
 	if (set_up(&p))
 		for (unsigned int turn = 0; turn < 4 && KIT_GOOD(k); turn++)
 			move(&p, turn);
-	tear_down(&p);
 }
 
 SCENARIO(paged_iova) = {

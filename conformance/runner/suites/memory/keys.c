@@ -25,29 +25,18 @@ static bool make_short_region(struct kit *k, struct region *r, struct ibv_pd *pd
 			      int last)
 {
 	r->buf = end_alloc(pd, SIZE);
-	if (!r->buf) {
-		KIT_FAULT(k, "no memory");
+	if (!KIT_MUST(k, r->buf, "no memory"))
 		return false;
-	}
 	memset(r->buf, 0x77, SIZE);
 	r->mr = ibv_reg_mr(pd, r->buf + first, (size_t)(SIZE - first - last), access);
 	log_call(&k->res->log, "mr = ibv_reg_mr(pd, addr + %d, %d, 0x%x)", first, SIZE - first - last,
 		 access);
-	if (!r->mr)
-		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
-	return r->mr;
+	return KIT_MUST(k, r->mr, "ibv_reg_mr failed with %s", errno_name(errno));
 }
 
 static bool make_region(struct kit *k, struct region *r, struct ibv_pd *pd, int access)
 {
 	return make_short_region(k, r, pd, access, 0, 0);
-}
-
-static void drop_region(struct region *r)
-{
-	if (r->mr)
-		ibv_dereg_mr(r->mr);
-	end_free(r->buf);
 }
 
 static void judge_untouched(struct kit *k, const struct region *r)
@@ -112,7 +101,6 @@ static void refused_remotely(struct kit *k, struct ibv_pd *pd, int access)
 
 	if (make_link(k) && make_region(k, &r, pd, access) && reach(k, r.buf, r.mr->rkey, k->cell->status))
 		judge_untouched(k, &r);
-	drop_region(&r);
 }
 
 /* The region lacks the access flag that the operation needs. */
@@ -141,7 +129,6 @@ static void key_enough(struct kit *k)
 
 	if (make_link(k) && make_region(k, &r, k->r->dut.responder.pd, kit_arg(k, "access", 0)))
 		reach(k, r.buf, r.mr->rkey, IBV_WC_SUCCESS);
-	drop_region(&r);
 }
 
 SCENARIO(key_enough) = {
@@ -168,7 +155,6 @@ static void key_range(struct kit *k)
 	    make_short_region(k, &r, k->r->dut.responder.pd, all_access, before, !before) &&
 	    reach(k, r.buf + (before ? 0 : SIZE - len), r.mr->rkey, k->cell->status))
 		judge_untouched(k, &r);
-	drop_region(&r);
 }
 
 SCENARIO(key_range) = {
@@ -189,7 +175,6 @@ static void key_other_pd(struct kit *k)
 
 	KIT_CHECK(k, pd, "ibv_alloc_pd failed with %s", errno_name(errno));
 	refused_remotely(k, pd, all_access);
-	ibv_dealloc_pd(pd);
 }
 
 SCENARIO(key_other_pd) = {
@@ -224,7 +209,6 @@ static void key_qp_right(struct kit *k)
 			judge_untouched(k, &r);
 		}
 	}
-	drop_region(&r);
 }
 
 SCENARIO(key_qp_right) = {
@@ -251,7 +235,6 @@ static void key_dereg(struct kit *k)
 		rkey = r.mr->rkey;
 		log_call(&k->res->log, "ibv_dereg_mr(mr)");
 		ret = ibv_dereg_mr(r.mr);
-		r.mr = NULL;
 		memset(r.buf, 0x77, SIZE);
 		end_written(r.buf, SIZE);
 		if (ret)
@@ -259,7 +242,6 @@ static void key_dereg(struct kit *k)
 		else if (reach(k, r.buf, rkey, k->cell->status))
 			judge_untouched(k, &r);
 	}
-	drop_region(&r);
 }
 
 SCENARIO(key_dereg) = {
@@ -288,7 +270,6 @@ static void local_key(struct kit *k)
 		if (kit_arg(k, "dereg", 0)) {
 			log_call(&k->res->log, "ibv_dereg_mr(mr)");
 			ibv_dereg_mr(r.mr);
-			r.mr = NULL;
 		}
 		ret = plan_wr(&plan, k->l, &k->cell->wr[0], 0, k->r->seed);
 		kit_list(k, &plan, 1, &wr);
@@ -299,9 +280,6 @@ static void local_key(struct kit *k)
 		else if (kit_expect(k, k->l, k->l->cq, k->l->qp, wr.wr_id, k->cell->status))
 			judge_untouched(k, &r);
 	}
-	drop_region(&r);
-	link_destroy(k->l);
-	ibv_dealloc_pd(other);
 }
 
 SCENARIO(local_key) = {
@@ -355,7 +333,6 @@ static void flush_right(struct kit *k)
 		else
 			kit_expect(k, k->l, k->l->cq, k->l->qp, 0xf1, k->cell->status);
 	}
-	drop_region(&r);
 }
 
 SCENARIO(flush_right) = {
@@ -385,8 +362,6 @@ static void flush_long(struct kit *k)
 	if (flush_region(k, &r) && !post_flush(k, &r, 1ull << 32) && kit_wait(k, k->l, k->l->cq, &wc) &&
 	    !kit_holds(k, wc.status != IBV_WC_SUCCESS))
 		KIT_FAULT(k, "a FLUSH of 2^32 bytes of a region of %d was executed", SIZE);
-	drop_region(&r);
-	link_destroy(k->l);
 }
 
 SCENARIO(flush_long) = {
@@ -438,7 +413,6 @@ static void answer_key(struct kit *k)
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
 	struct ibv_wc wc;
-	int ret;
 
 	if (kit_link(k, API_POST, NULL) && make_region(k, &r, k->r->dut.responder.pd, all_access)) {
 		memcpy(r.buf, &count, sizeof(count));
@@ -446,13 +420,9 @@ static void answer_key(struct kit *k)
 		sge = (struct ibv_sge){(uintptr_t)k->l->local.base, 8,
 				       k->l->local.mr->lkey ^ (kit_arg(k, "bad_lkey", 0) ? 0x5a : 0)};
 		wr = request(k, &sge, r.buf, r.mr->rkey ^ (kit_arg(k, "bad_rkey", 0) ? 0x5a : 0));
-		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
-		if (ret)
-			KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-		else if (kit_wait(k, k->l, k->l->cq, &wc))
+		if (kit_posts(k, k->l->qp, k->l->peer, &wr) && kit_wait(k, k->l, k->l->cq, &wc))
 			judge_answer(k, &r, wc.status);
 	}
-	drop_region(&r);
 }
 
 SCENARIO(answer_key) = {
@@ -518,7 +488,6 @@ static void zero_based(struct kit *k)
 	struct arena *a;
 	struct ibv_sge sge;
 	uint8_t *other;
-	int ret;
 
 	if (kit_link(k, API_POST, NULL) && make_region(k, &r, pd, all_access | kit_arg(k, "access", 0))) {
 		a = remote ? &k->l->local : &k->l->target;
@@ -528,13 +497,10 @@ static void zero_based(struct kit *k)
 		sge = (struct ibv_sge){remote ? (uintptr_t)other : OFFSET, MOVED,
 				       remote ? a->mr->lkey : r.mr->lkey};
 		wr = request(k, &sge, remote ? (uint8_t *)OFFSET : other, remote ? r.mr->rkey : a->mr->rkey);
-		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
-		if (ret)
-			KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-		else if (kit_expect(k, k->l, k->l->cq, k->l->qp, wr.wr_id, IBV_WC_SUCCESS))
+		if (kit_posts(k, k->l->qp, k->l->peer, &wr) &&
+		    kit_expect(k, k->l, k->l->cq, k->l->qp, wr.wr_id, IBV_WC_SUCCESS))
 			judge_moved(k, &r, other, write == remote);
 	}
-	drop_region(&r);
 }
 
 SCENARIO(zero_based) = {

@@ -12,9 +12,7 @@ static struct ibv_mr *bindable(struct kit *k, int access)
 	struct ibv_mr *mr = ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
 				       access | IBV_ACCESS_MW_BIND);
 
-	if (!mr)
-		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
-	return mr;
+	return KIT_MUST(k, mr, "ibv_reg_mr failed with %s", errno_name(errno));
 }
 
 /* Accesses in the window up to its last byte; then one beyond its end, before its start, or without the access flag. */
@@ -35,9 +33,6 @@ static void mw_bound(struct kit *k)
 			mw_probe(k, kit_arg(k, "read", 0) ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, mw->rkey,
 				 MW_START + kit_arg(k, "at", 0), k->cell->status);
 	}
-	mw_free(k, mw);
-	if (mr)
-		ibv_dereg_mr(mr);
 }
 
 SCENARIO(mw_bound) = {
@@ -69,7 +64,6 @@ static void mw_not_bound(struct kit *k)
 
 	if (mw)
 		mw_closed(k, mw->rkey);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_not_bound) = {
@@ -94,7 +88,6 @@ static void mw_local_inv(struct kit *k)
 		if (KIT_GOOD(k))
 			mw_closed(k, old);
 	}
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_local_inv) = {
@@ -116,7 +109,6 @@ static void mw_inv_free(struct kit *k)
 	if (mw && mw_invalidate(k, mw) && mw_bind(k, mw, &b) && mw_opens(k, mw) && mw_invalidate(k, mw) &&
 	    mw_invalidate(k, mw) && mw_bind(k, mw, &b))
 		mw_opens(k, mw);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_inv_free) = {
@@ -149,7 +141,6 @@ static void mw_send_inv(struct kit *k)
 				mw_closed(k, mw->rkey);
 		}
 	}
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_send_inv) = {
@@ -220,7 +211,6 @@ static void mw_rebind_bound(struct kit *k)
 		b.addr += 1024;
 		mw_bind_refused(k, mw, &b);
 	}
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_rebind_bound) = {
@@ -259,12 +249,6 @@ static void mw_bad_bind(struct kit *k)
 		seen(k->res, "a peer process binds with the region's own key; ");
 	else if (mw && KIT_GOOD(k))
 		mw_bind_refused(k, mw, &b);
-	mw_free(k, mw);
-	if (mr)
-		ibv_dereg_mr(mr);
-	link_destroy(k->l);
-	if (pd)
-		ibv_dealloc_pd(pd);
 }
 
 SCENARIO(mw_bad_bind) = {
@@ -323,8 +307,6 @@ static void mw_other_qp(struct kit *k)
 		else
 			seen(k->res, "windows are not of type 2B; ");
 	}
-	link_destroy(&other);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_other_qp) = {
@@ -367,14 +349,12 @@ static void mw_holds_mr(struct kit *k)
 		} else if (mw_opens(k, mw) && kit_arg(k, "dealloc", 0)) {
 			rkey = mw->rkey;
 			mw_free(k, mw);
-			mw = NULL;
 			mw_closed(k, rkey);
 		} else if (KIT_GOOD(k)) {
 			mw_invalidate(k, mw);
 		}
 	}
 	deregister(k, mr);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_holds_mr) = {
@@ -487,10 +467,6 @@ static void mw_type_1_refused(struct kit *k)
 	} else if (mw) {
 		KIT_FAULT(k, "ibv_create_qp failed with %s", errno_name(errno));
 	}
-	if (reset)
-		ibv_destroy_qp(reset);
-	if (other)
-		ibv_destroy_qp(other);
 	if (mw && KIT_GOOD(k)) {
 		struct ibv_mw_bind bind = {.wr_id = 0x71b, .send_flags = IBV_SEND_SIGNALED};
 
@@ -500,7 +476,6 @@ static void mw_type_1_refused(struct kit *k)
 		else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x71b, IBV_WC_SUCCESS))
 			mw_opens(k, mw);
 	}
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_type_1_refused) = {
@@ -586,7 +561,6 @@ static void mw_zero_based(struct kit *k)
 	if (mw && mw_bind(k, mw, &b) && probe_offset(k, mw->rkey, 0, IBV_WC_SUCCESS) &&
 	    probe_offset(k, mw->rkey, MW_LEN - MW_PROBE, IBV_WC_SUCCESS))
 		probe_offset(k, mw->rkey, MW_LEN - MW_PROBE + 1, k->cell->status);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_zero_based) = {
@@ -612,8 +586,6 @@ static void mw_neighbours(struct kit *k)
 	     mw_probe(k, IBV_WR_RDMA_READ, other->rkey, MW_START + MW_LEN, IBV_WC_SUCCESS)) &&
 	    mw_invalidate(k, other) && mw_opens(k, mw))
 		mw_probe(k, IBV_WR_RDMA_WRITE, mw->rkey, MW_START + MW_LEN, k->cell->status);
-	mw_free(k, other);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_neighbours) = {
@@ -635,7 +607,6 @@ static void mw_whole(struct kit *k)
 	b.len = k->l->target.size;
 	if (mw && mw_bind(k, mw, &b) && mw_probe(k, IBV_WR_RDMA_WRITE, mw->rkey, 0, IBV_WC_SUCCESS))
 		mw_probe(k, IBV_WR_RDMA_WRITE, mw->rkey, MW_MARK - MW_PROBE, IBV_WC_SUCCESS);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_whole) = {
@@ -669,9 +640,6 @@ static void mw_of_destroyed_qp(struct kit *k)
 	if (mr && KIT_GOOD(k))
 		mw_closed(k, mw->rkey);
 	deregister(k, mr);
-	if (second)
-		ibv_dealloc_mw(second);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_of_destroyed_qp) = {
@@ -723,8 +691,6 @@ static void mw_inv_refused(struct kit *k)
 	k->l = own;
 	if (mw && kind == 2 && KIT_GOOD(k))
 		mw_opens(k, mw);
-	link_destroy(&other);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_inv_refused) = {

@@ -25,10 +25,8 @@ static bool set_up(struct domains *d)
 	for (unsigned int i = 0; i < PDS; i++) {
 		d->pd[i] = ibv_alloc_pd(end->ctx);
 		d->mw[i] = d->pd[i] ? ibv_alloc_mw(d->pd[i], IBV_MW_TYPE_2) : NULL;
-		if (!d->mw[i]) {
-			KIT_FAULT(d->k, "a protection domain and its window: %s", errno_name(errno));
+		if (!KIT_MUST(d->k, d->mw[i], "a protection domain and its window: %s", errno_name(errno)))
 			return false;
-		}
 	}
 	d->mem = end_alloc(end->pd, SIZE);
 	d->mr = d->mem ? ibv_reg_mr(d->pd[1], d->mem, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
@@ -40,24 +38,9 @@ static bool set_up(struct domains *d)
 	return d->mr && own_create(d->k, &d->own, IBV_QPT_RC);
 }
 
-static void tear_down(struct domains *d)
-{
-	own_destroy(&d->own);
-	if (d->mr)
-		ibv_dereg_mr(d->mr);
-	end_free(d->mem);
-	for (unsigned int i = 0; i < PDS; i++) {
-		if (d->mw[i])
-			ibv_dealloc_mw(d->mw[i]);
-		if (d->pd[i])
-			ibv_dealloc_pd(d->pd[i]);
-	}
-}
-
 /* A bind or an invalidation of the window: carried out if it is of the QP's domain, otherwise refused or in error. */
 static void use(struct domains *d, unsigned int i, enum ibv_wr_opcode op)
 {
-	const struct link l = {.dut = &d->k->r->dut, .cq = d->own.send_cq, .peer_cq = d->own.recv_cq};
 	struct ibv_send_wr wr = kit_wr(0xb1 + i, op, NULL), *bad;
 	struct ibv_wc wc = {0};
 	int ret;
@@ -75,7 +58,7 @@ static void use(struct domains *d, unsigned int i, enum ibv_wr_opcode op)
 	ret = ibv_post_send(d->own.qp, &wr, &bad);
 	KIT_CHECK(d->k, !ret || i != 1, "a request of the QP's own domain was refused with %s",
 		  errno_name(ret));
-	if (!ret && !kit_wait(d->k, (struct link *)&l, d->own.send_cq, &wc))
+	if (!ret && !own_wait(d->k, &d->own, d->own.send_cq, &wc))
 		return;
 	KIT_CHECK(d->k, ret || wc.status == (i == 1 ? IBV_WC_SUCCESS : d->k->cell->status),
 		  "%s of a window of %s protection domain: status %s",
@@ -94,7 +77,6 @@ static void mw_other_domains(struct kit *k)
 		for (unsigned int i = 0; i < PDS && KIT_GOOD(k); i++)
 			use(&d, i, IBV_WR_BIND_MW);
 	}
-	tear_down(&d);
 }
 
 SCENARIO(mw_other_domains) = {
@@ -126,8 +108,7 @@ static void mw_newer_qp(struct kit *k)
 		}
 		k->l = own;
 	}
-	mw_free(k, mw);
-	link_destroy(&other); /* destroyed-qp has a window that is still bound then */
+	mw_free(k, mw); /* before its QP: destroyed-qp has a window that is still bound then */
 }
 
 SCENARIO(mw_newer_qp) = {

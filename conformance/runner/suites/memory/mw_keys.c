@@ -13,7 +13,6 @@ static void mw_old_key(struct kit *k)
 
 	if (mw && mw_bind(k, mw, &b) && mw_opens(k, mw))
 		mw_closed(k, old);
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_old_key) = {
@@ -39,7 +38,6 @@ static void mw_new_key(struct kit *k)
 		mw->rkey = rkey;
 		mw_opens(k, mw);
 	}
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_new_key) = {
@@ -67,7 +65,6 @@ static void mw_tags(struct kit *k)
 
 	for (uint8_t tag = 0; mw && tag < 8 && KIT_GOOD(k); tag++)
 		(void)(bind_tagged(k, mw, &b, tag) && mw_opens(k, mw) && mw_invalidate(k, mw));
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_tags) = {
@@ -95,7 +92,6 @@ static void mw_as_lkey(struct kit *k)
 		else
 			kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x13e4, k->cell->status);
 	}
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_as_lkey) = {
@@ -171,7 +167,6 @@ static void mw_enough(struct kit *k)
 		arena_judge(&k->res->verdict, &k->l->target);
 		arena_judge(&k->res->verdict, &k->l->local);
 	}
-	mw_free(k, mw);
 }
 
 SCENARIO(mw_enough) = {

@@ -22,9 +22,7 @@ struct ibv_mw *mw_new(struct kit *k, struct ibv_pd *pd, enum ibv_mw_type type)
 	arena_take(&k->l->target, MW_MARK + MW_PROBE); /* all memory that accesses may reach is checked */
 	mw = ibv_alloc_mw(pd ? pd : k->r->dut.responder.pd, type);
 	log_call(&k->res->log, "mw = ibv_alloc_mw(pd, IBV_MW_TYPE_%d)", type == IBV_MW_TYPE_1 ? 1 : 2);
-	if (!mw)
-		KIT_FAULT(k, "ibv_alloc_mw failed with %s", errno_name(errno));
-	return mw;
+	return KIT_MUST(k, mw, "ibv_alloc_mw failed with %s", errno_name(errno));
 }
 
 struct bind mw_usual(const struct link *l)
@@ -87,14 +85,10 @@ bool mw_reach(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint8_t *fro
 {
 	struct ibv_sge sge = {(uintptr_t)from, MW_PROBE, l->local.mr->lkey};
 	struct ibv_send_wr wr = kit_wr(0x9706e, op, &sge);
-	int ret;
 
 	wr.wr.rdma.rkey = rkey;
 	wr.wr.rdma.remote_addr = (uintptr_t)to;
-	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	else
+	if (kit_posts(k, l->qp, l->peer, &wr))
 		kit_expect(k, l, l->cq, l->qp, 0x9706e, status);
 	return KIT_GOOD(k);
 }

@@ -36,32 +36,15 @@ static bool set_up(struct release *t, int access)
 
 	if (!kit_link(t->k, API_POST, &opts))
 		return false;
-	t->buf = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (t->buf == MAP_FAILED) {
-		t->buf = NULL;
-		KIT_FAULT(t->k, "no memory");
+	t->buf = made_pages(SIZE, MAP_SHARED);
+	if (!KIT_MUST(t->k, t->buf, "no memory"))
 		return false;
-	}
 	for (size_t i = 0; i < SIZE; i++)
 		t->buf[i] = i * 7 + (i >> 8) * 3 + (i >> 16);
 	t->mr = ibv_reg_mr(end->pd, t->buf, SIZE, IBV_ACCESS_REMOTE_READ | access);
 	t->to = end_alloc(other->pd, SIZE);
 	t->to_mr = t->to ? ibv_reg_mr(other->pd, t->to, SIZE, REMOTE | t->into) : NULL;
-	if (!t->mr || !t->to_mr)
-		KIT_FAULT(t->k, "ibv_reg_mr: %s", errno_name(errno));
-	return t->mr && t->to_mr;
-}
-
-static void tear_down(struct release *t)
-{
-	link_destroy(t->k->l);
-	if (t->mr)
-		ibv_dereg_mr(t->mr);
-	if (t->to_mr)
-		ibv_dereg_mr(t->to_mr);
-	end_free(t->to);
-	if (t->buf)
-		munmap(t->buf, SIZE);
+	return KIT_MUST(t->k, t->mr && t->to_mr, "ibv_reg_mr: %s", errno_name(errno));
 }
 
 static bool begin_read(struct release *t)
@@ -69,15 +52,11 @@ static bool begin_read(struct release *t)
 	struct link *l = t->k->l;
 	struct ibv_sge sge = {(uintptr_t)t->to, t->read ? t->read : SIZE, t->to_mr->lkey};
 	struct ibv_send_wr wr = kit_wr(0x4ead, IBV_WR_RDMA_READ, &sge);
-	int ret;
 
 	wr.wr.rdma.remote_addr = (uintptr_t)t->buf;
 	wr.wr.rdma.rkey = t->mr->rkey;
 	end_push();
-	ret = kit_post(t->k, l->peer, l->qp, &wr, NULL);
-	if (ret)
-		KIT_FAULT(t->k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return kit_posts(t->k, l->peer, l->qp, &wr);
 }
 
 static void judge_read(struct release *t)
@@ -100,7 +79,6 @@ static void read_dereg(struct kit *k)
 			log_call(&k->res->log, "ibv_dereg_mr(mr)");
 			if (ibv_dereg_mr(t.mr))
 				KIT_FAULT(k, "ibv_dereg_mr failed");
-			t.mr = NULL;
 			if (!kit_wait(k, k->l, k->l->peer_cq, &wc))
 				wc.status = IBV_WC_SUCCESS;
 			else if (!wc.status)
@@ -113,7 +91,6 @@ static void read_dereg(struct kit *k)
 				kit_expect_state(k, k->l->qp, IBV_QPS_ERR);
 		}
 	}
-	tear_down(&t);
 }
 
 SCENARIO(read_dereg) = {
@@ -133,7 +110,6 @@ static bool post_behind(struct release *t)
 	static const uint32_t lengths[BEHIND] = {64, 3000, 1, 900, 256};
 	struct ibv_send_wr wr[BEHIND];
 	struct ibv_sge sge[BEHIND];
-	int ret;
 
 	for (unsigned int i = 0; i < BEHIND; i++) {
 		const size_t at = SIZE - (BEHIND - i) * (size_t)SPACE;
@@ -147,10 +123,7 @@ static bool post_behind(struct release *t)
 			memcpy(t->to + at, t->buf + at, lengths[i]);
 	}
 	end_push();
-	ret = kit_post(t->k, t->k->l->peer, t->k->l->qp, wr, NULL);
-	if (ret)
-		KIT_FAULT(t->k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return kit_posts(t->k, t->k->l->peer, t->k->l->qp, wr);
 }
 
 static void judge_behind(struct release *t)
@@ -177,7 +150,6 @@ static void read_into_absent(struct kit *k)
 	if (set_up(&t, 0) && begin_read(&t) &&
 	    kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x4ead, IBV_WC_SUCCESS))
 		judge_read(&t);
-	tear_down(&t);
 }
 
 SCENARIO(read_into_absent) = {
@@ -204,7 +176,6 @@ static void read_unmapped(struct kit *k)
 		if (behind && KIT_GOOD(k))
 			judge_behind(&t);
 	}
-	tear_down(&t);
 }
 
 SCENARIO(read_unmapped) = {
@@ -264,7 +235,6 @@ static void gap(struct kit *k)
 		if (message ? send_to_gap(&t) : begin_read(&t))
 			is_refused(&t, ctx, k->cell->status);
 	}
-	tear_down(&t);
 }
 
 SCENARIO(gap) = {
@@ -289,7 +259,6 @@ static bool post_over_gap(struct release *t, enum ibv_wr_opcode op)
 	struct link *l = t->k->l;
 	struct ibv_sge sge[3];
 	struct ibv_send_wr wr[3];
-	int ret;
 
 	for (unsigned int i = 0; i < 3; i++) {
 		sge[i] = (struct ibv_sge){(uintptr_t)t->buf + 64 * i, 64, t->mr->lkey};
@@ -300,10 +269,7 @@ static bool post_over_gap(struct release *t, enum ibv_wr_opcode op)
 	}
 	sge[1].addr = (uintptr_t)t->buf + SIZE / 2 - OVER / 2;
 	sge[1].length = OVER;
-	ret = kit_post(t->k, l->qp, l->peer, wr, NULL);
-	if (ret)
-		KIT_FAULT(t->k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return kit_posts(t->k, l->qp, l->peer, wr);
 }
 
 static void gap_sender(struct kit *k)
@@ -319,7 +285,6 @@ static void gap_sender(struct kit *k)
 		    kit_expect(k, l, l->cq, l->qp, 0x9a92, IBV_WC_WR_FLUSH_ERR))
 			kit_expect_state(k, l->qp, IBV_QPS_ERR);
 	}
-	tear_down(&t);
 }
 
 SCENARIO(gap_sender) = {
@@ -354,7 +319,6 @@ static bool post_adds(struct adds *t, struct link *l)
 {
 	struct ibv_sge sge = {(uintptr_t)l->local.base, 8, l->local.mr->lkey};
 	struct ibv_send_wr wr[ADDS];
-	int ret;
 
 	for (unsigned int i = 0; i < ADDS; i++) {
 		wr[i] = kit_wr(i, IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
@@ -363,10 +327,7 @@ static bool post_adds(struct adds *t, struct link *l)
 		wr[i].wr.atomic.compare_add = 1;
 		wr[i].next = i + 1 < ADDS ? &wr[i + 1] : NULL;
 	}
-	ret = kit_post(t->k, l->qp, l->peer, wr, NULL);
-	if (ret)
-		KIT_FAULT(t->k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return kit_posts(t->k, l->qp, l->peer, wr);
 }
 
 /* Those before the region was gone succeed, the next one is refused, the others are flushed. */
@@ -414,10 +375,9 @@ static bool peer_events(struct adds *t)
 		struct ibv_async_event event;
 		unsigned int i;
 
-		if (!kit_next_async(ctx, t->k->r->dut.timeout_ms, &event)) {
-			KIT_FAULT(t->k, "a QP that has refused an atomic has no event");
+		if (!KIT_MUST(t->k, kit_next_async(ctx, t->k->r->dut.timeout_ms, &event),
+			      "a QP that has refused an atomic has no event"))
 			return false;
-		}
 		if (event.event_type == IBV_EVENT_COMM_EST)
 			continue;
 		i = event.element.qp == t->l[1].peer;
@@ -461,15 +421,6 @@ static bool open_adds(struct adds *t)
 	return KIT_GOOD(t->k);
 }
 
-static void close_adds(struct adds *t)
-{
-	link_destroy(&t->l[0]);
-	link_destroy(&t->l[1]);
-	if (t->mr)
-		ibv_dereg_mr(t->mr);
-	end_free(t->word);
-}
-
 static void run_adds(struct adds *t)
 {
 	if (!post_adds(t, &t->l[0]) || !post_adds(t, &t->l[1]))
@@ -492,12 +443,11 @@ static void atomics_dereg(struct kit *k)
 {
 	static struct adds t;
 
-	link_destroy(k->l);
 	for (unsigned int i = 0; i < ROUNDS && KIT_GOOD(k); i++) {
 		t = (struct adds){.k = k};
 		if (open_adds(&t))
 			run_adds(&t);
-		close_adds(&t);
+		kit_unmake(k);
 	}
 }
 

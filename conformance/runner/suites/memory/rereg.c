@@ -35,19 +35,7 @@ static bool set_up(struct rereg *t)
 		memset(t->want, 0x77, SIZE);
 		t->mr = ibv_reg_mr(end->pd, t->buf + OLD, LEN, rights);
 	}
-	if (!t->mr)
-		KIT_FAULT(t->k, "ibv_reg_mr: %s", errno_name(errno));
-	return t->mr;
-}
-
-static void tear_down(struct rereg *t)
-{
-	link_destroy(t->k->l);
-	if (t->mr && ibv_dereg_mr(t->mr))
-		KIT_FAULT(t->k, "ibv_dereg_mr fails after ibv_rereg_mr");
-	if (t->other)
-		ibv_dealloc_pd(t->other);
-	end_free(t->buf);
+	return KIT_MUST(t->k, t->mr, "ibv_reg_mr: %s", errno_name(errno));
 }
 
 /* A link whose QP of the requester's end is in this protection domain. */
@@ -64,17 +52,14 @@ static bool write_to(struct rereg *t, uint32_t at, enum ibv_wc_status status)
 	struct link *l = t->k->l;
 	struct ibv_sge sge = {(uintptr_t)l->recv.base, PART, l->recv.mr->lkey};
 	struct ibv_send_wr wr = kit_wr(0x4e4e9, IBV_WR_RDMA_WRITE, &sge);
-	int ret;
 
 	memset(l->recv.base, ++t->bytes, PART);
 	end_written(l->recv.base, PART);
 	end_push();
 	wr.wr.rdma.remote_addr = (uintptr_t)t->buf + at;
 	wr.wr.rdma.rkey = t->mr->rkey;
-	ret = kit_post(t->k, l->peer, l->qp, &wr, NULL);
-	if (ret)
-		KIT_FAULT(t->k, "posting was refused with %s", errno_name(ret));
-	else if (kit_expect(t->k, l, l->peer_cq, l->peer, 0x4e4e9, status)) {
+	if (kit_posts(t->k, l->peer, l->qp, &wr) &&
+	    kit_expect(t->k, l, l->peer_cq, l->peer, 0x4e4e9, status)) {
 		if (status == IBV_WC_SUCCESS)
 			memset(t->want + at, t->bytes, PART);
 		judge_bytes(&t->k->res->verdict, "memory around the region", t->want, t->buf, SIZE);
@@ -87,9 +72,7 @@ static bool change(struct rereg *t, int flags, struct ibv_pd *pd, uint32_t at, i
 	int ret = ibv_rereg_mr(t->mr, flags, pd, t->buf + at, LEN, access);
 
 	log_call(&t->k->res->log, "ibv_rereg_mr(mr, 0x%x, pd, addr + %u, %u, 0x%x)", flags, at, LEN, access);
-	if (ret)
-		KIT_FAULT(t->k, "ibv_rereg_mr returned %d: %s", ret, errno_name(errno));
-	return !ret;
+	return KIT_MUST(t->k, !ret, "ibv_rereg_mr returned %d: %s", ret, errno_name(errno));
 }
 
 /* First and last bytes of the range that counts, then one byte beyond each side and the range that does not. */
@@ -128,7 +111,6 @@ static bool is_used(struct rereg *t)
 	log_call(&t->k->res->log, "ibv_dealloc_pd(pd)");
 	if (kit_holds(t->k, ret > 0))
 		return true;
-	t->other = ret ? t->other : NULL;
 	KIT_FAULT(t->k, "ibv_dealloc_pd of the region's new protection domain returned %d", ret);
 	return false;
 }
@@ -155,7 +137,6 @@ static void rereg(struct kit *k)
 		if (KIT_GOOD(k) && pd == t.other && connect(&t, own))
 			write_to(&t, flags & IBV_REREG_MR_CHANGE_TRANSLATION ? NEW : OLD, k->cell->status);
 	}
-	tear_down(&t);
 }
 
 SCENARIO(rereg) = {
@@ -180,7 +161,6 @@ static void rereg_rights(struct kit *k)
 	    connect(&t, NULL) && write_to(&t, OLD, k->cell->status) &&
 	    change(&t, IBV_REREG_MR_CHANGE_ACCESS, pd, 0, rights) && connect(&t, NULL))
 		write_to(&t, OLD, IBV_WC_SUCCESS);
-	tear_down(&t);
 }
 
 SCENARIO(rereg_rights) = {

@@ -92,17 +92,6 @@ static bool make_parts(struct parts *p, const struct end *end, unsigned int bad,
 	return KIT_GOOD(p->k);
 }
 
-static void drop_parts(struct parts *p)
-{
-	for (unsigned int i = 0; i < PARTS; i++) {
-		if (p->part[i].mr)
-			ibv_dereg_mr(p->part[i].mr);
-		end_free(p->part[i].buf);
-	}
-	if (p->other)
-		ibv_dealloc_pd(p->other);
-}
-
 /* Lengths of the list. An empty SGE has a key that never existed. */
 static void lay_out(struct parts *p, const uint16_t *lengths, unsigned int divide, uint32_t extra)
 {
@@ -126,7 +115,6 @@ static void break_part(struct part *part, enum damage damage)
 		break;
 	case DEREG:
 		ibv_dereg_mr(part->mr);
-		part->mr = NULL;
 		break;
 	case BYTE_BEFORE:
 		part->sge.addr = begin - 1;
@@ -211,16 +199,12 @@ static bool post_list_of(struct kit *k, struct parts *p, uint8_t *to)
 {
 	struct ibv_sge sge[PARTS];
 	struct ibv_send_wr wr = kit_wr(0x59e5, k->cell->wr[0].op, sge);
-	int ret;
 
 	for (unsigned int i = 0; i < PARTS; i++)
 		sge[i] = p->part[i].sge;
 	wr.num_sge = PARTS;
 	address(k->l, &wr, to);
-	ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return kit_posts(k, k->l->qp, k->l->peer, &wr);
 }
 
 /* The bytes of the list have arrived; or those of the target are in the parts. */
@@ -272,7 +256,6 @@ static void sge_regions(struct kit *k)
 			if (post_list_of(k, &p, to) && kit_expect(k, l, l->cq, l->qp, 0x59e5, IBV_WC_SUCCESS))
 				judge_moved(k, &p, to, total_of(&p));
 		}
-		drop_parts(&p);
 	}
 }
 
@@ -307,7 +290,6 @@ static void refuse_list(struct kit *k, unsigned int bad, enum damage damage)
 				    p.part[bad].want, p.part[bad].buf, SIZE);
 		}
 	}
-	drop_parts(&p);
 }
 
 /* Each damage of one SGE, and a missing right of the first and of the last. */
@@ -351,9 +333,7 @@ static bool post_receive(struct kit *k, struct parts *p)
 	for (unsigned int i = 0; i < PARTS; i++)
 		sge[i] = p->part[i].sge;
 	ret = link_post_recv(k->l, &wr, &bad);
-	if (ret)
-		KIT_FAULT(k, "the receive was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "the receive was refused with %s", errno_name(ret));
 }
 
 /* A message of `len` bytes, for the receive. */
@@ -362,7 +342,6 @@ static bool post_message(struct kit *k, uint8_t **data, uint32_t len)
 	struct link *l = k->l;
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = kit_wr(0x59e5, IBV_WR_SEND, &sge);
-	int ret;
 
 	arena_reset(&l->local);
 	*data = arena_take(&l->local, len);
@@ -370,10 +349,7 @@ static bool post_message(struct kit *k, uint8_t **data, uint32_t len)
 	sge = (struct ibv_sge){arena_address(&l->local, *data), len, l->local.mr->lkey};
 	address(l, &wr, NULL);
 	end_push();
-	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return kit_posts(k, l->qp, l->peer, &wr);
 }
 
 static void receive_one(struct kit *k, struct parts *p, uint32_t spare)
@@ -410,7 +386,6 @@ static void receive_regions(struct kit *k)
 			lay_out(&p, layouts[i], divisor(k), link_grh(k->l));
 			receive_one(k, &p, i == 1 ? 5 : 0);
 		}
-		drop_parts(&p);
 	}
 }
 
@@ -447,7 +422,6 @@ static void refuse_receive(struct kit *k, unsigned int bad, enum damage damage)
 				    p.part[bad].want, p.part[bad].buf, SIZE);
 		}
 	}
-	drop_parts(&p);
 }
 
 static void receive_refused(struct kit *k)
