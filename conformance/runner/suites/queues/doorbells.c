@@ -16,7 +16,6 @@ static bool post_long(struct kit *k, struct link *l)
 {
 	struct ibv_send_wr wr[LONG_WRITES];
 	struct ibv_sge sge = {arena_address(&l->local, l->local.base), LONG_BYTES, l->local.mr->lkey};
-	int ret;
 
 	for (unsigned int i = 0; i < LONG_WRITES; i++) {
 		wr[i] = kit_wr(0x1000 + i, IBV_WR_RDMA_WRITE, &sge);
@@ -24,10 +23,7 @@ static bool post_long(struct kit *k, struct link *l)
 		wr[i].wr.rdma.rkey = l->target.mr->rkey;
 		wr[i].next = i + 1 < LONG_WRITES ? &wr[i + 1] : NULL;
 	}
-	ret = kit_post(k, l->qp, l->peer, wr, NULL);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return kit_posts(k, l->qp, l->peer, wr);
 }
 
 /* A request by itself, and a list of two. */
@@ -46,9 +42,7 @@ static bool post_short(struct kit *k, struct link *l)
 	wr[1].next = &wr[2];
 	ret = kit_post(k, l->qp, l->peer, &wr[0], NULL);
 	ret = ret ? ret : kit_post(k, l->qp, l->peer, &wr[1], NULL);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "posting was refused with %s", errno_name(ret));
 }
 
 static bool completed(struct kit *k, struct bench *b, struct link *l)
@@ -96,15 +90,6 @@ static void many_doorbells(struct kit *k)
 		       bench_link(&b[i], &l[i], &(struct link_opts){.sq_depth = 8});
 	for (int i = 0; i < TURNS && good && KIT_GOOD(k); i++)
 		turn(k, b, l, filler);
-	for (unsigned int i = 0; i < NUM_QPS; i++) {
-		link_destroy(&l[i]);
-		bench_close(&b[i]);
-	}
-	link_destroy(k->l);
-	if (filler)
-		ibv_destroy_cq(filler);
-	if (none)
-		ibv_destroy_comp_channel(none);
 }
 
 SCENARIO(many_doorbells) = {

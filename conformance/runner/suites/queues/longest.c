@@ -54,10 +54,8 @@ static bool fill(struct kit *k, struct longest *t, unsigned int i)
 
 	t->from[i] = arena_take(&l->local, t->len);
 	t->to[i] = datagram ? l->slot[i] + LINK_GRH_LEN : arena_take(&l->target, t->len);
-	if (!t->from[i] || !t->to[i]) {
-		KIT_FAULT(k, "the memory of the case is too small");
+	if (!KIT_MUST(k, t->from[i] && t->to[i], "the memory of the case is too small"))
 		return false;
-	}
 	arena_fill(&l->local, t->from[i], t->len, k->r->seed + i);
 	for (unsigned int j = 0; j < sges; j++)
 		t->sge[i][j] = (struct ibv_sge){arena_address(&l->local, t->from[i] + (size_t)j * PIECE),

@@ -74,9 +74,7 @@ static void expect(struct lists *t, const struct ibv_sge *from, const struct ibv
 
 static bool done(struct lists *t, struct ibv_cq *cq, uint64_t wr_id)
 {
-	const struct link l = {.dut = &t->k->r->dut, .cq = t->o.send_cq, .peer_cq = t->o.recv_cq};
-
-	return kit_expect(t->k, (struct link *)&l, cq, t->o.qp, wr_id, IBV_WC_SUCCESS);
+	return own_expect(t->k, &t->o, cq, wr_id, IBV_WC_SUCCESS);
 }
 
 static int post_receive(struct lists *t, struct ibv_sge *to, unsigned int num)
@@ -136,7 +134,7 @@ static bool open_lists(struct kit *k, struct lists *t, enum ibv_qp_type type, co
 	t->o.init.cap = *cap;
 	t->o.to_itself = true;
 	t->mem = end_alloc(end->pd, 2 * t->half);
-	t->want = malloc(2 * t->half);
+	t->want = made_zeroed(2, t->half);
 	if (t->mem)
 		t->mr = ibv_reg_mr(end->pd, t->mem, 2 * t->half,
 				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
@@ -151,19 +149,6 @@ static bool open_lists(struct kit *k, struct lists *t, enum ibv_qp_type type, co
 	}
 	t->lkey = t->mr->lkey;
 	return own_create(k, &t->o, type) && own_reach(k, &t->o, IBV_QPS_RTS);
-}
-
-static void close_lists(struct lists *t)
-{
-	own_destroy(&t->o);
-	if (t->srq)
-		ibv_destroy_srq(t->srq);
-	if (t->ah)
-		ibv_destroy_ah(t->ah);
-	if (t->mr)
-		ibv_dereg_mr(t->mr);
-	end_free(t->mem);
-	free(t->want);
 }
 
 static unsigned int at_most(int limit)
@@ -187,7 +172,6 @@ static void most_sges(struct kit *k)
 		if (KIT_GOOD(k) && k->cell->qpt == IBV_QPT_RC)
 			carry(&t, IBV_WR_RDMA_READ, 1, read < send ? read : send);
 	}
-	close_lists(&t);
 }
 
 SCENARIO(most_sges) = {
@@ -202,7 +186,6 @@ SCENARIO(most_sges) = {
 static void no_read(struct lists *t, struct ibv_send_wr *wr)
 {
 	struct kit *k = t->k;
-	struct link l = {.dut = &k->r->dut, .cq = t->o.send_cq, .peer_cq = t->o.recv_cq};
 	struct ibv_send_wr *bad = NULL;
 	struct ibv_wc wc;
 
@@ -211,7 +194,7 @@ static void no_read(struct lists *t, struct ibv_send_wr *wr)
 	if (k->res->err) {
 		seen(k->res, "refused with %s; ", errno_name(k->res->err));
 		KIT_CHECK(k, bad == wr, "bad_wr does not name the READ that was refused");
-	} else if (kit_wait(k, &l, t->o.send_cq, &wc)) {
+	} else if (own_wait(k, &t->o, t->o.send_cq, &wc)) {
 		KIT_CHECK(k, wc.status != IBV_WC_SUCCESS, "a READ to %d SGEs completed, max_sge_rd is %d",
 			  wr->num_sge, k->r->dut.requester.attr.max_sge_rd);
 	}
@@ -236,7 +219,6 @@ static void read_sges_over(struct kit *k)
 		end_sync();
 		judge_bytes(&k->res->verdict, "the list", t.want, t.mem, 2 * t.half);
 	}
-	close_lists(&t);
 }
 
 SCENARIO(read_sges_over) = {
@@ -342,7 +324,7 @@ static void full_of_longest(struct kit *k)
 
 		if (open_lists(k, &t, k->cell->qpt, &cap))
 			fill_queue(&t);
-		close_lists(&t);
+		kit_unmake(k);
 	}
 }
 

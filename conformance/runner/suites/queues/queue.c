@@ -220,9 +220,7 @@ static bool plan_queue(struct kit *k, struct link *l, struct plan *plans, unsign
 		ret = plan_wr(&plans[i], l, &k->cell->wr[i], i, k->r->seed + number);
 	if (!ret)
 		ret = link_fill_recv(l);
-	if (ret)
-		KIT_FAULT(k, "buffers of the case: %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "buffers of the case: %s", errno_name(ret));
 }
 
 static void judge_queue(struct kit *k, struct link *l, struct plan *plans)
@@ -251,11 +249,8 @@ static void interleaved(struct kit *k)
 			break;
 	if (q == QUEUES)
 		post_in_turn(k, l, plans);
-	for (q = 0; q < QUEUES; q++) {
-		if (KIT_GOOD(k))
-			judge_queue(k, &l[q], plans[q]);
-		link_destroy(&l[q]);
-	}
+	for (q = 0; q < QUEUES && KIT_GOOD(k); q++)
+		judge_queue(k, &l[q], plans[q]);
 }
 
 SCENARIO(interleaved) = {

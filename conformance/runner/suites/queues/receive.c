@@ -12,7 +12,6 @@
 
 struct receive {
 	struct ibv_sge sge[PIECES];
-	struct ibv_mr *mr[PIECES];
 	struct ibv_recv_wr wr;
 	uint32_t room; /* bytes of a message */
 };
@@ -26,20 +25,17 @@ static uint64_t scattered(unsigned int i)
 static bool take_piece(struct kit *k, struct receive *r, unsigned int i, uint32_t len)
 {
 	uint8_t *at = arena_take(&k->l->recv, len);
+	struct ibv_mr *mr;
 
-	if (!at) {
-		KIT_FAULT(k, "the receive does not fit");
+	if (!KIT_MUST(k, at, "the receive does not fit"))
 		return false;
-	}
 	r->sge[i] = (struct ibv_sge){(uintptr_t)at, len, k->l->recv.mr->lkey};
 	if (!len) /* the key of an empty SGE counts for nothing */
 		return true;
-	r->mr[i] = ibv_reg_mr(k->r->dut.responder.pd, at, len, IBV_ACCESS_LOCAL_WRITE);
-	if (!r->mr[i]) {
-		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
+	mr = ibv_reg_mr(k->r->dut.responder.pd, at, len, IBV_ACCESS_LOCAL_WRITE);
+	if (!KIT_MUST(k, mr, "ibv_reg_mr failed with %s", errno_name(errno)))
 		return false;
-	}
-	r->sge[i].lkey = r->mr[i]->lkey;
+	r->sge[i].lkey = mr->lkey;
 	return true;
 }
 
@@ -61,14 +57,6 @@ static bool shape(struct kit *k, struct receive *r, unsigned int turn)
 	r->wr = (struct ibv_recv_wr){
 		.wr_id = scattered(turn), .sg_list = num ? r->sge : NULL, .num_sge = num};
 	return true;
-}
-
-static void drop(struct receive *r)
-{
-	for (unsigned int i = 0; i < PIECES; i++)
-		if (r->mr[i])
-			ibv_dereg_mr(r->mr[i]);
-	memset(r, 0, sizeof(*r));
 }
 
 static void expect_bytes(struct link *l, const struct receive *r, const struct plan *plan)
@@ -163,8 +151,6 @@ static void receive_list(struct kit *k, unsigned int num, unsigned int turn)
 	}
 	if (KIT_GOOD(k))
 		judge_list(k, recv, num);
-	for (unsigned int i = 0; i < num; i++)
-		drop(&recv[i]);
 }
 
 static void receives_differ(struct kit *k)
@@ -323,7 +309,7 @@ static void after_reset(struct kit *k)
 	int ret = 0;
 
 	if (!own_create(k, &o, IBV_QPT_RC) || !start(k, &o))
-		goto out;
+		return;
 	l = (struct link){.dut = &k->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
 	use_all(k, &o, &l);
 	for (unsigned int i = 0; i < 3 && !ret; i++)
@@ -331,15 +317,13 @@ static void after_reset(struct kit *k)
 	if (ret)
 		KIT_FAULT(k, "ibv_post_recv failed with %s", errno_name(ret));
 	if (!KIT_GOOD(k) || !own_reset(k, &o) || !start(k, &o))
-		goto out;
+		return;
 	if (send_one(&o, 300))
 		KIT_FAULT(k, "a send to a QP that was reset was refused");
 	else
 		kit_expect(k, &l, o.send_cq, o.qp, 300, IBV_WC_RNR_RETRY_EXC_ERR);
 	if (KIT_GOOD(k) && own_reset(k, &o) && start(k, &o))
 		use_all(k, &o, &l);
-out:
-	own_destroy(&o);
 }
 
 SCENARIO(after_reset) = {

@@ -89,9 +89,8 @@ static bool post(struct spread *s, unsigned int queue)
 	const int ret = ibv_post_wq_recv(s->wq[queue], &wr, &bad);
 
 	memset(at, 0xa5, SLOT);
-	if (ret)
-		KIT_FAULT(s->k, "receive %u of work queue %u was refused with %s", i, queue, errno_name(ret));
-	return !ret;
+	return KIT_MUST(s->k, !ret, "receive %u of work queue %u was refused with %s", i, queue,
+			errno_name(ret));
 }
 
 static bool fill(struct spread *s, unsigned int queue)
@@ -120,32 +119,6 @@ static bool open_queues(struct spread *s)
 			return false;
 	}
 	return s->to_mr;
-}
-
-static void close_all(struct spread *s)
-{
-	if (s->flow)
-		ibv_destroy_flow(s->flow);
-	if (s->rss)
-		ibv_destroy_qp(s->rss);
-	if (s->table)
-		ibv_destroy_rwq_ind_table(s->table);
-	for (unsigned int i = 0; i < WQS; i++) {
-		if (s->wq[i])
-			ibv_destroy_wq(s->wq[i]);
-		if (s->cq[i])
-			ibv_destroy_cq(s->cq[i]);
-	}
-	if (s->sender)
-		ibv_destroy_qp(s->sender);
-	if (s->send_cq)
-		ibv_destroy_cq(s->send_cq);
-	if (s->from_mr)
-		ibv_dereg_mr(s->from_mr);
-	if (s->to_mr)
-		ibv_dereg_mr(s->to_mr);
-	end_free(s->from);
-	end_free(s->to);
 }
 
 /* False: nothing can be tested, or there is a fault. */
@@ -197,10 +170,8 @@ static bool hash(struct spread *s, uint64_t fields, bool alone)
 	log_call(&s->k->res->log, "/* a QP over a table, rx_hash_fields_mask 0x%x */", (unsigned int)fields);
 	s->rss = s->table ? wq_rss_qp(end->pd, s->table, fields, s->key) : NULL;
 	s->flow = s->rss ? steer(s->rss, end->port) : NULL;
-	if (!s->flow)
-		KIT_FAULT(s->k, "a QP over a table, fields 0x%x: failed with %s", (unsigned int)fields,
-			  errno_name(errno));
-	return s->flow;
+	return KIT_MUST(s->k, s->flow, "a QP over a table, fields 0x%x: failed with %s", (unsigned int)fields,
+			errno_name(errno));
 }
 
 /* ---- Frames ---- */
@@ -370,7 +341,7 @@ static void rss_fields(struct kit *k)
 	struct spread s;
 
 	if (!open_all(k, &s))
-		goto out;
+		return;
 	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++)
 		if (!hash(&s, tries[i].fields, false) ||
 		    !spread_frames(&s, tries[i].fields, tries[i].v4, tries[i].protocol))
@@ -381,8 +352,6 @@ static void rss_fields(struct kit *k)
 		if (put(&s, &f) && arrives(&s, &f, queue_of[0]))
 			none(&s);
 	}
-out:
-	close_all(&s);
 }
 
 SCENARIO(rss_fields) = {
@@ -446,17 +415,15 @@ static void rss_drops(struct kit *k)
 	if (!open_all(k, &s) || !hash(&s, ADDRESSES_V4, false) || wq_move(s.wq[1], IBV_WQS_RESET) ||
 	    !dropped(&s, 1, "in RESET") || wq_move(s.wq[1], IBV_WQS_RDY) ||
 	    !dropped(&s, 1, "without receives"))
-		goto out;
+		return;
 	s.posted[1] = s.used[1] = 0;
 	f = frame_to(&s, 1);
 	if (!fill(&s, 1) || !put(&s, &f) || !arrives(&s, &f, 1) || wq_move(s.wq[1], IBV_WQS_ERR) ||
 	    !flushed(&s, 1, RECEIVES) || !dropped(&s, 1, "in the error state"))
-		goto out;
+		return;
 	f = frame_to(&s, 2);
 	if (put(&s, &f))
 		arrives(&s, &f, 2);
-out:
-	close_all(&s);
 }
 
 SCENARIO(rss_drops) = {
@@ -477,10 +444,10 @@ static void rss_overrun(struct kit *k)
 
 	kit_drain_async(k->r->dut.responder.ctx);
 	if (!open_all(k, &s) || !hash(&s, ADDRESSES_V4, false))
-		goto out;
+		return;
 	if (s.cq[SMALL]->cqe >= RECEIVES) {
 		seen(k->res, "a CQ of %d entries cannot be overrun; ", s.cq[SMALL]->cqe);
-		goto out;
+		return;
 	}
 	for (int i = 0; i <= s.cq[SMALL]->cqe && KIT_GOOD(k); i++) {
 		f = frame_to(&s, SMALL);
@@ -500,8 +467,6 @@ static void rss_overrun(struct kit *k)
 	f = frame_to(&s, 0);
 	if (KIT_GOOD(k) && put(&s, &f))
 		arrives(&s, &f, 0);
-out:
-	close_all(&s);
 }
 
 SCENARIO(rss_overrun) = {

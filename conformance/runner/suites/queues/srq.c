@@ -197,8 +197,6 @@ static void srq_shared(struct kit *k)
 	}
 	if (KIT_GOOD(k))
 		collect_memory(k->l, 0, k->res);
-	for (unsigned int i = 0; i < SHARERS; i++)
-		link_destroy(&others[i]);
 }
 
 SCENARIO(srq_shared) = {
@@ -267,7 +265,6 @@ static void own_receives(struct kit *k)
 			 reached_once(k, &own))
 			kit_expect_none(k, &own, own.peer_cq);
 	}
-	link_destroy(&own);
 }
 
 /* A QP moved to the error state reports LAST_WQE_REACHED, once each time; the other QPs still work, and do not. */
@@ -298,7 +295,6 @@ static void srq_drain(struct kit *k)
 		send_times(k, k->l, LINK_RECV_SLOTS);
 	if (none_reached(k, "for a QP that was not in ERR"))
 		own_receives(k);
-	link_destroy(&leaver);
 }
 
 SCENARIO(srq_drain) = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Shared receive queues without a sender: what is granted, taken, resized, reported and refused. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
+#include "link/link_xrc.h"
 #include "suites/kit.h"
 
 #define MOST 64 /* receives that are posted */
@@ -44,13 +44,11 @@ static void refused(struct shelf *s, struct ibv_srq_init_attr_ex init, const cha
 static bool begin(struct kit *k, struct shelf *s)
 {
 	const struct end *end = &k->r->dut.requester;
-	struct ibv_xrcd_init_attr xrcd = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
 
 	*s = (struct shelf){.k = k};
 	s->cq = ibv_create_cq(end->ctx, 8, NULL, NULL, 0);
 	if (kit_arg(k, "xrc", 0))
-		s->xrcd = ibv_open_xrcd(end->ctx, &xrcd);
+		s->xrcd = link_xrcd(end->ctx);
 	if (!s->cq || (kit_arg(k, "xrc", 0) && !s->xrcd))
 		KIT_FAULT(k, "CQ or XRC domain of the case: %s", errno_name(errno));
 	s->good = (struct ibv_srq_init_attr_ex){
@@ -67,16 +65,6 @@ static bool begin(struct kit *k, struct shelf *s)
 		s->good.cq = s->cq;
 	}
 	return KIT_GOOD(k);
-}
-
-static void finish(struct shelf *s)
-{
-	if (s->srq && ibv_destroy_srq(s->srq))
-		KIT_FAULT(s->k, "ibv_destroy_srq failed");
-	if (s->xrcd && ibv_close_xrcd(s->xrcd))
-		KIT_FAULT(s->k, "ibv_close_xrcd failed");
-	if (s->cq && ibv_destroy_cq(s->cq))
-		KIT_FAULT(s->k, "ibv_destroy_cq failed");
 }
 
 /* Posts empty receives until one is refused; their number. */
@@ -232,7 +220,6 @@ static void srq_live(struct kit *k)
 
 	if (begin(k, &s))
 		live(&s);
-	finish(&s);
 }
 
 SCENARIO(srq_live) = {
@@ -277,7 +264,7 @@ static void srq_create(struct kit *k)
 	struct shelf s;
 
 	if (!begin(k, &s))
-		goto out;
+		return;
 	parts(&s);
 	REFUSED(&s, "of more receives than the device has", attr.max_wr, (uint32_t)attr->max_srq_wr + 1);
 	REFUSED(&s, "of 0xffffffff receives", attr.max_wr, UINT32_MAX);
@@ -298,8 +285,6 @@ static void srq_create(struct kit *k)
 		edge.srq_type = IBV_SRQT_XRC;
 		granted(&s, edge, "with a PD alone");
 	}
-out:
-	finish(&s);
 }
 
 SCENARIO(srq_create) = {

@@ -253,9 +253,7 @@ static bool post_slots(struct kit *k, bool *posted, unsigned int round)
 	}
 	if (num)
 		ret = link_post_recv(l, wr, &bad);
-	if (ret)
-		KIT_FAULT(k, "posting %u receives failed with %s", num, errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "posting %u receives failed with %s", num, errno_name(ret));
 }
 
 static void send_round(struct kit *k, struct link *l, struct stream *s, unsigned int round, unsigned int who)
@@ -351,7 +349,6 @@ static void srq_out_of_order(struct kit *k)
 			take_round(k, links[i], &streams[i], posted, ids);
 	}
 	collect_extra(k->l, k->res);
-	link_destroy(&other);
 }
 
 SCENARIO(srq_out_of_order) = {
@@ -376,9 +373,7 @@ static bool post_receive(struct kit *k, unsigned int slot, uint64_t id, int num)
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = sge, .num_sge = num}, *bad;
 	const int ret = link_post_recv(k->l, &wr, &bad);
 
-	if (ret)
-		KIT_FAULT(k, "posting a receive of %d SGEs failed with %s", num, errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "posting a receive of %d SGEs failed with %s", num, errno_name(ret));
 }
 
 /* Posts a SEND of `len` bytes; its completion is `status`. */
@@ -432,7 +427,6 @@ static void srq_held(struct kit *k)
 	}
 	if (good)
 		receive(k, &other, 0, held, &first);
-	link_destroy(&other);
 }
 
 SCENARIO(srq_held) = {

@@ -135,10 +135,9 @@ static bool add_all(struct tags *t, struct entries *e)
 			return false;
 		}
 		for (unsigned int j = 0; j < i; j++)
-			if (e->handle[j] == e->handle[i]) {
-				KIT_FAULT(t->k, "entries %u and %u have the same handle", j, i);
+			if (!KIT_MUST(t->k, e->handle[j] != e->handle[i],
+				      "entries %u and %u have the same handle", j, i))
 				return false;
-			}
 	}
 	return true;
 }
@@ -157,10 +156,8 @@ static bool delete_some(struct tags *t, const struct entries *e, unsigned int go
 		}
 	wr[n - 1].flags = IBV_OPS_SIGNALED;
 	ret = post(t, wr, n, &bad);
-	if (ret) {
-		KIT_FAULT(t->k, "IBV_WR_TAG_DEL %d was refused with %s", bad, errno_name(ret));
+	if (!KIT_MUST(t->k, !ret, "IBV_WR_TAG_DEL %d was refused with %s", bad, errno_name(ret)))
 		return false;
-	}
 	return tags_expect(t, wr[n - 1].wr_id, IBV_WC_TM_DEL, IBV_WC_SUCCESS, 0);
 }
 
@@ -280,8 +277,6 @@ static void tag_no_handles(struct kit *k)
 			  errno_name(errno));
 	}
 	tags_run(k, &opts, no_handles);
-	if (opts.pd)
-		KIT_CHECK(k, !ibv_dealloc_pd(opts.pd), "ibv_dealloc_pd of the parent domain failed");
 }
 
 SCENARIO(tag_no_handles) = {
@@ -479,10 +474,8 @@ static bool entries(struct tags *t, unsigned int num)
 	for (unsigned int i = 0; i < num; i++) {
 		int ret = tags_add(t, (struct tags_entry){.slot = i, .tag = i, .mask = ALL, .len = 64}, NULL);
 
-		if (ret) {
-			KIT_FAULT(t->k, "IBV_WR_TAG_ADD was refused with %s", errno_name(ret));
+		if (!KIT_MUST(t->k, !ret, "IBV_WR_TAG_ADD was refused with %s", errno_name(ret)))
 			return false;
-		}
 	}
 	return tags_sync(t, 0, 0);
 }
@@ -534,15 +527,12 @@ static void gone(struct kit *k, struct tags *t)
 		link_destroy(&goes.l);
 		if (queue && ibv_destroy_srq(goes.srq))
 			KIT_FAULT(k, "ibv_destroy_srq failed");
-		if (queue)
-			goes.srq = NULL;
 		if (!queue && ibv_resize_cq(ibv_cq_ex_to_cq(t->cq), 100)) /* more than it had */
 			KIT_FAULT(k, "ibv_resize_cq failed");
 		if (KIT_GOOD(k) && take_matches(t, &goes, !queue) && entries(t, 2) &&
 		    tags_send(t, IBV_TMH_EAGER, 0, TMH + 9))
 			tags_expect(t, TAGS_RECV, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE);
 	}
-	tags_close(&goes);
 }
 
 static void tag_gone(struct kit *k)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Tag matching in a small CQ, in memory whose pages are absent, and next to XRC domains. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "link/link_xrc.h"
 #include "suites/queues/tags.h"
 
 #define TMH ((uint32_t)sizeof(struct ibv_tmh))
@@ -50,8 +50,6 @@ static void tag_small_cq(struct kit *k)
 		KIT_CHECK(k, opts.cq, "ibv_create_cq_ex failed with %s", errno_name(errno));
 	}
 	tags_run(k, &opts, small);
-	if (opts.cq)
-		ibv_destroy_cq(ibv_cq_ex_to_cq(opts.cq));
 }
 
 SCENARIO(tag_small_cq) = {
@@ -87,18 +85,15 @@ static void absent(struct kit *k, struct tags *t, uint8_t *mem, struct ibv_mr *m
 static void absent_pages(struct kit *k, struct tags *t)
 {
 	const size_t size = 1 << 14;
-	uint8_t *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *mem = made_pages(size, MAP_PRIVATE);
 	struct ibv_mr *mr;
 
-	KIT_CHECK(k, mem != MAP_FAILED, "no memory");
+	KIT_CHECK(k, mem, "no memory");
 	mr = ibv_reg_mr(k->r->dut.responder.pd, mem, size, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
 	if (!mr)
 		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
 	else
 		absent(k, t, mem + 4000, mr);
-	if (mr)
-		ibv_dereg_mr(mr);
-	munmap(mem, size);
 }
 
 static void tag_absent(struct kit *k)
@@ -133,16 +128,12 @@ static struct ibv_srq *tag_queue(const struct end *end, struct ibv_cq *cq)
 	return ibv_create_srq_ex(end->ctx, &attr);
 }
 
-/* An XRC domain with a QP, which is destroyed again with `domain`. */
-static bool xrc_receiver(const struct end *end, struct ibv_xrcd **domain, struct ibv_qp **qp)
+/* An XRC domain with a QP. */
+static struct ibv_qp *xrc_receiver(const struct end *end)
 {
-	struct ibv_xrcd_init_attr xrcd = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
-	struct ibv_qp_init_attr_ex attr = {.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD};
+	struct ibv_xrcd *xrcd = link_xrcd(end->ctx);
 
-	*domain = attr.xrcd = ibv_open_xrcd(end->ctx, &xrcd);
-	*qp = *domain ? ibv_create_qp_ex(end->ctx, &attr) : NULL;
-	return *qp;
+	return xrcd ? link_xrc_recv(xrcd) : NULL;
 }
 
 /* Numbers of tag matching queues and of XRC domains have nothing to do with each other: each domain has its QP. */
@@ -150,28 +141,12 @@ static void tag_numbers(struct kit *k)
 {
 	const struct end *end = &k->r->dut.requester;
 	struct ibv_cq *cq = ibv_create_cq(end->ctx, 16, NULL, NULL, 0);
-	struct ibv_xrcd *domain[EACH] = {0};
-	struct ibv_srq *srq[EACH] = {0};
-	struct ibv_qp *qp[EACH] = {0};
 
 	KIT_CHECK(k, cq, "ibv_create_cq failed with %s", errno_name(errno));
-	for (unsigned int i = 0; i < EACH && KIT_GOOD(k); i++) {
-		srq[i] = tag_queue(end, cq);
-		if (!kit_holds(k, srq[i]))
-			KIT_FAULT(k, "the tag matching queue: %s", errno_name(errno));
-	}
-	for (unsigned int i = 0; i < EACH && KIT_GOOD(k); i++)
-		if (!kit_holds(k, xrc_receiver(end, &domain[i], &qp[i])))
-			KIT_FAULT(k, "XRC domain %u and its QP: %s", i, errno_name(errno));
-	for (unsigned int i = 0; i < EACH; i++) {
-		if (qp[i])
-			ibv_destroy_qp(qp[i]);
-		if (domain[i])
-			ibv_close_xrcd(domain[i]);
-		if (srq[i])
-			ibv_destroy_srq(srq[i]);
-	}
-	ibv_destroy_cq(cq);
+	for (unsigned int i = 0; i < EACH; i++)
+		KIT_CHECK(k, tag_queue(end, cq), "the tag matching queue: %s", errno_name(errno));
+	for (unsigned int i = 0; i < EACH; i++)
+		KIT_CHECK(k, xrc_receiver(end), "XRC domain %u and its QP: %s", i, errno_name(errno));
 }
 
 SCENARIO(tag_numbers) = {

@@ -45,7 +45,7 @@ static bool create_queue(struct kit *k, struct tags *t, const struct tags_opts *
 
 static bool create_memory(struct kit *k, struct tags *t)
 {
-	t->mem = calloc(2, TAGS_MEM);
+	t->mem = made_zeroed(2, TAGS_MEM);
 	if (!t->mem)
 		return false;
 	t->from = t->mem;
@@ -79,20 +79,6 @@ bool tags_open(struct kit *k, struct tags *t, const struct tags_opts *o)
 	return kit_link_second(k, &t->l, API_SRQ, &with);
 }
 
-void tags_close(struct tags *t)
-{
-	link_destroy(&t->l);
-	if (t->srq)
-		ibv_destroy_srq(t->srq);
-	if (t->cq && !t->shared)
-		ibv_destroy_cq(ibv_cq_ex_to_cq(t->cq));
-	if (t->from_mr)
-		ibv_dereg_mr(t->from_mr);
-	if (t->to_mr)
-		ibv_dereg_mr(t->to_mr);
-	free(t->mem);
-}
-
 void tags_run(struct kit *k, const struct tags_opts *opts, void (*run)(struct kit *k, struct tags *t))
 {
 	static struct tags t;
@@ -101,11 +87,10 @@ void tags_run(struct kit *k, const struct tags_opts *opts, void (*run)(struct ki
 		seen(k->res, "the responder is in another process, which has no calls for tag matching; ");
 		return;
 	}
-	if (tags_open(k, &t, opts)) {
-		run(k, &t);
-		tags_expect_none(&t);
-	}
-	tags_close(&t);
+	if (!tags_open(k, &t, opts))
+		return;
+	run(k, &t);
+	tags_expect_none(&t);
 }
 
 uint8_t *tags_buffer(const struct tags *t, unsigned int slot)
@@ -181,9 +166,7 @@ bool tags_recv(struct tags *t, unsigned int slot)
 	struct ibv_recv_wr wr = {.wr_id = t->base + TAGS_RECV + slot, .sg_list = &sge, .num_sge = 1}, *bad;
 	int ret = ibv_post_srq_recv(t->srq, &wr, &bad);
 
-	if (ret)
-		KIT_FAULT(t->k, "ibv_post_srq_recv failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(t->k, !ret, "ibv_post_srq_recv failed with %s", errno_name(ret));
 }
 
 bool tags_send(struct tags *t, uint8_t opcode, uint64_t tag, uint32_t len)

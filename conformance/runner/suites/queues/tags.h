@@ -62,7 +62,6 @@ struct tags_entry {
 void tags_run(struct kit *k, const struct tags_opts *opts, void (*run)(struct kit *k, struct tags *t));
 /* To be closed in both cases. */
 bool tags_open(struct kit *k, struct tags *t, const struct tags_opts *opts);
-void tags_close(struct tags *t);
 uint8_t *tags_buffer(const struct tags *t, unsigned int slot);
 
 int tags_post(struct tags *t, struct ibv_ops_wr *wr);                      /* errno */

@@ -36,9 +36,7 @@ static bool arm(struct kit *k, int solicited_only)
 
 	log_call(&k->res->log, "ibv_req_notify_cq(peer_cq, %d)", solicited_only);
 	ret = ibv_req_notify_cq(k->l->peer_cq, solicited_only);
-	if (ret)
-		KIT_FAULT(k, "ibv_req_notify_cq failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "ibv_req_notify_cq failed with %s", errno_name(ret));
 }
 
 static void event_any(struct kit *k)
@@ -131,10 +129,8 @@ static bool time_of_next(struct kit *k, uint64_t *ts)
 	do
 		ret = ibv_start_poll(cq, &attr);
 	while (ret == ENOENT && !watchdog_expired(&p));
-	if (ret) {
-		KIT_FAULT(k, "a CQE of the responder did not come");
+	if (!KIT_MUST(k, !ret, "a CQE of the responder did not come"))
 		return false;
-	}
 	*ts = ibv_wc_read_completion_ts(cq);
 	if (cq->status)
 		KIT_FAULT(k, "a receive ended with %s", value_name(status_names, cq->status));

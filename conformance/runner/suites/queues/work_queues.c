@@ -40,17 +40,6 @@ static bool begin(struct kit *k, struct bed *b)
 	return KIT_GOOD(k);
 }
 
-static void finish(struct bed *b)
-{
-	if (b->wq && ibv_destroy_wq(b->wq))
-		KIT_FAULT(b->k, "ibv_destroy_wq failed");
-	if (b->mr)
-		ibv_dereg_mr(b->mr);
-	end_free(b->mem);
-	if (b->cq && ibv_destroy_cq(b->cq))
-		KIT_FAULT(b->k, "ibv_destroy_cq failed, nothing uses it");
-}
-
 int wq_move(struct ibv_wq *wq, enum ibv_wq_state state)
 {
 	struct ibv_wq_attr attr = {.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = state};
@@ -98,9 +87,7 @@ static bool destroy(struct bed *b)
 	const int ret = ibv_destroy_wq(b->wq);
 
 	b->wq = NULL;
-	if (ret)
-		KIT_FAULT(b->k, "ibv_destroy_wq failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(b->k, !ret, "ibv_destroy_wq failed with %s", errno_name(ret));
 }
 
 /* Posts receives `first` to `first + num - 1` as one list; returns the index of *bad_wr, -1 if all are accepted. */
@@ -135,10 +122,8 @@ static bool fill(struct bed *b, unsigned int first)
 	const unsigned int num = b->init.max_wr;
 	int bad = num > 1 ? post(b, first, num - 1, (int)b->init.max_sge) : -1;
 
-	if (bad >= 0) {
-		KIT_FAULT(b->k, "receive %d of %u was refused", bad + 1, num);
+	if (!KIT_MUST(b->k, bad < 0, "receive %d of %u was refused", bad + 1, num))
 		return false;
-	}
 	bad = post(b, first + num - 1, 3, 1);
 	if (!kit_holds(b->k, bad == 1))
 		KIT_FAULT(b->k, "a queue of %u receives: bad_wr names receive %u of it, expected %u", num,
@@ -252,7 +237,6 @@ static void wq_live(struct kit *k)
 		    create(&b, (uint32_t)attr->max_qp_wr, 1))
 			destroy(&b);
 	}
-	finish(&b);
 }
 
 SCENARIO(wq_live) = {
@@ -319,7 +303,7 @@ static void wq_creation(struct kit *k)
 	struct bed b;
 
 	if (!begin(k, &b) || !pd)
-		goto out;
+		return;
 	NO_QUEUE(&b, "with an unknown comp_mask", comp_mask, IBV_WQ_INIT_ATTR_FLAGS << 1);
 	NO_QUEUE(&b, "with an unknown comp_mask", comp_mask, 1u << 31);
 	NO_QUEUE(&b, "of an unknown type", wq_type, IBV_WQT_RQ + 1);
@@ -331,17 +315,10 @@ static void wq_creation(struct kit *k)
 	NO_QUEUE(&b, "for 0xffffffff SGEs", max_sge, UINT32_MAX);
 	b.init.pd = pd;
 	no_flags(&b);
-	if (b.wq && ibv_dealloc_pd(pd) <= 0) {
-		pd = NULL;
+	if (b.wq && ibv_dealloc_pd(pd) <= 0)
 		KIT_FAULT(k, "a PD with a work queue was deallocated");
-	} else if (b.wq && ibv_destroy_cq(b.cq) <= 0) {
-		b.cq = NULL;
+	else if (b.wq && ibv_destroy_cq(b.cq) <= 0)
 		KIT_FAULT(k, "a CQ with a work queue was destroyed");
-	}
-out:
-	finish(&b);
-	if (pd && ibv_dealloc_pd(pd))
-		KIT_FAULT(k, "ibv_dealloc_pd failed, nothing uses it");
 }
 
 SCENARIO(wq_creation) = {
@@ -429,7 +406,6 @@ static void wq_states(struct kit *k)
 	    stays(&b, IBV_WQS_RESET, to(IBV_WQ_ATTR_STATE, IBV_WQS_ERR, 0), "to ERR") &&
 	    stays(&b, IBV_WQS_ERR, to(IBV_WQ_ATTR_STATE, IBV_WQS_RDY, 0), "to RDY") && kept(&b))
 		seen(k->res, "all refused; ");
-	finish(&b);
 }
 
 SCENARIO(wq_states) = {
@@ -615,10 +591,7 @@ static void wq_tables(struct kit *k)
 		odd_rss(&b, table);
 		if (KIT_GOOD(k))
 			rss_qp(&b, table);
-		if (ibv_destroy_rwq_ind_table(table))
-			KIT_FAULT(k, "ibv_destroy_rwq_ind_table failed");
 	}
-	finish(&b);
 }
 
 SCENARIO(wq_tables) = {

@@ -13,10 +13,8 @@ static bool post(struct kit *k, struct ibv_wq *wq, uint64_t wr_id)
 		struct ibv_recv_wr wr = {.wr_id = wr_id + i}, *bad;
 		const int ret = ibv_post_wq_recv(wq, &wr, &bad);
 
-		if (ret) {
-			KIT_FAULT(k, "receive %u was refused with %s", i, errno_name(ret));
+		if (!KIT_MUST(k, !ret, "receive %u was refused with %s", i, errno_name(ret)))
 			return false;
-		}
 	}
 	return true;
 }
@@ -29,18 +27,14 @@ static struct ibv_wq *create(struct kit *k, struct ibv_cq *cq)
 		.wq_type = IBV_WQT_RQ, .max_wr = RECEIVES, .max_sge = 1, .pd = end->pd, .cq = cq};
 	struct ibv_wq *wq = ibv_create_wq(end->ctx, &init);
 
-	if (!wq)
-		KIT_FAULT(k, "ibv_create_wq failed with %s", errno_name(errno));
-	return wq;
+	return KIT_MUST(k, wq, "ibv_create_wq failed with %s", errno_name(errno));
 }
 
 static bool move(struct kit *k, struct ibv_wq *wq, enum ibv_wq_state state)
 {
 	const int ret = wq_move(wq, state);
 
-	if (ret)
-		KIT_FAULT(k, "ibv_modify_wq to state %d failed with %s", state, errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "ibv_modify_wq to state %d failed with %s", state, errno_name(ret));
 }
 
 static bool is(const struct ibv_wq *wq, uint32_t number, const struct ibv_cq *cq)
@@ -73,8 +67,6 @@ static struct ibv_wq *namesake(struct kit *k, struct ibv_cq *cq, uint32_t number
 		wq = NULL;
 		seen(k->res, "no new work queue has the old one's number; ");
 	}
-	if (other && ibv_destroy_cq(other))
-		KIT_FAULT(k, "ibv_destroy_cq failed");
 	return wq;
 }
 
@@ -144,9 +136,6 @@ static void wq_namesake(struct kit *k)
 	KIT_CHECK(k, cq, "ibv_create_cq failed with %s", errno_name(errno));
 	if (wq && KIT_GOOD(k))
 		use_namesake(k, cq, wq);
-	if (wq && ibv_destroy_wq(wq))
-		KIT_FAULT(k, "ibv_destroy_wq of the new work queue failed");
-	ibv_destroy_cq(cq);
 }
 
 SCENARIO(wq_namesake) = {
