@@ -96,17 +96,12 @@ static bool post(struct life *f, unsigned int num, bool list)
 	}
 	for (unsigned int i = 0; i < (list ? 1 : num) && !ret; i++)
 		ret = ibv_post_send(f->o.qp, &wr[i], &bad);
-	if (ret)
-		KIT_FAULT(f->k, "posting failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(f->k, !ret, "posting failed with %s", errno_name(ret));
 }
 
 static bool next(struct life *f, struct ibv_cq *cq, unsigned int i, struct ibv_wc *wc)
 {
-	const struct link l = {.dut = &f->k->r->dut, .cq = f->o.send_cq, .peer_cq = f->o.recv_cq};
-
-	if (kit_wait(f->k, (struct link *)&l, cq, wc) &&
-	    (wc->wr_id != f->serial + i || wc->qp_num != f->o.qp->qp_num))
+	if (own_wait(f->k, &f->o, cq, wc) && (wc->wr_id != f->serial + i || wc->qp_num != f->o.qp->qp_num))
 		KIT_FAULT(f->k, "wr_id %llu, expected %u: not in the order of posting",
 			  (unsigned long long)wc->wr_id, f->serial + i);
 	return KIT_GOOD(f->k);
@@ -165,9 +160,7 @@ static bool bring_up(struct life *f)
 	if (!own_reach(f->k, &f->o, IBV_QPS_RTS))
 		return false;
 	ret = f->mixed ? own_modify(&f->o, &attr, IBV_QP_ACCESS_FLAGS) : 0;
-	if (ret)
-		KIT_FAULT(f->k, "ibv_modify_qp of qp_access_flags failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(f->k, !ret, "ibv_modify_qp of qp_access_flags failed with %s", errno_name(ret));
 }
 
 /* From RESET: everything is executed once, and nothing of the life before turns up. */
@@ -199,9 +192,8 @@ static bool stop(struct life *f, enum ibv_qp_state to)
 
 	if (to != IBV_QPS_UNKNOWN) {
 		ret = own_modify(&f->o, &attr, IBV_QP_STATE);
-		if (ret)
-			KIT_FAULT(f->k, "ibv_modify_qp to %s failed with %s", own_state(to), errno_name(ret));
-		return !ret;
+		return KIT_MUST(f->k, !ret, "ibv_modify_qp to %s failed with %s", own_state(to),
+				errno_name(ret));
 	}
 	ret = ibv_destroy_qp(f->o.qp);
 	f->o.qp = NULL;
@@ -238,14 +230,6 @@ static bool open_life(struct kit *k, struct life *f, bool mixed)
 	return f->mr && own_create(k, &f->o, k->cell->qpt);
 }
 
-static void close_life(struct life *f)
-{
-	own_destroy(&f->o);
-	if (f->mr)
-		ibv_dereg_mr(f->mr);
-	end_free(f->mem);
-}
-
 static void abrupt(struct kit *k)
 {
 	const enum ibv_qp_state to = kit_arg(k, "to", 0);
@@ -254,7 +238,6 @@ static void abrupt(struct kit *k)
 	if (open_life(k, &f, kit_arg(k, "mixed", 0)))
 		for (unsigned int turn = 0; turn < 12 && KIT_GOOD(k); turn++)
 			live(&f, turn % 4 ? MOST - turn : turn + 1, turn & 1, to);
-	close_life(&f);
 }
 
 SCENARIO(abrupt) = {
@@ -317,8 +300,6 @@ static void abrupt_several(struct kit *k)
 			good = KIT_GOOD(k) && own_reset(k, &f[i].o);
 		}
 	}
-	for (unsigned int i = 0; i < num; i++)
-		close_life(&f[i]);
 }
 
 SCENARIO(abrupt_several) = {
@@ -389,8 +370,6 @@ static void abrupt_doorbells(struct kit *k)
 		good = spared(f, 3, 5, IBV_QPS_RESET);
 	for (unsigned int turn = 0; turn < 4 && good; turn++)
 		good = spared(f, LIVES, turn & 1 ? 0x70 : 0xe0, IBV_QPS_UNKNOWN);
-	for (unsigned int i = 0; i < LIVES; i++)
-		close_life(&f[i]);
 }
 
 SCENARIO(abrupt_doorbells) = {

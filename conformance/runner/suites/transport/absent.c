@@ -52,27 +52,13 @@ static bool set_up(struct absent *a)
 		a->mem[i] = t->want[i] = (uint8_t)(i * 7 + i / 256 * 3 + i / PAGE);
 	mprotect(a->mem, SIZE, PROT_READ);
 	a->mr = ibv_reg_mr(t->qp->pd, a->mem, SIZE, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
-	if (!a->mr) {
-		KIT_FAULT(t->k, "the on-demand region: %s", errno_name(errno));
+	if (!KIT_MUST(t->k, a->mr, "the on-demand region: %s", errno_name(errno)))
 		return false;
-	}
 	a->old_mem = t->mem;
 	a->old_mr = t->mr;
 	t->mem = a->mem;
 	t->mr = a->mr;
 	return true;
-}
-
-static void tear_down(struct absent *a)
-{
-	if (a->old_mr) {
-		a->t.mem = a->old_mem;
-		a->t.mr = a->old_mr;
-	}
-	if (a->mr)
-		ibv_dereg_mr(a->mr);
-	if (a->mem)
-		munmap(a->mem, SIZE);
 }
 
 static bool is_refusal(const struct packet_qp *t, const struct packet *got)
@@ -182,8 +168,6 @@ static void packet_absent(struct kit *k)
 		for (size_t n = 0; n < sizeof(losses) / sizeof(losses[0]) && good; n++)
 			good = read_twice(&a, &losses[n]);
 	}
-	tear_down(&a);
-	pqp_close(&a.t);
 }
 
 SCENARIO(packet_absent) = {

@@ -15,9 +15,7 @@ static bool move_to(struct kit *k, struct ibv_qp *qp, enum ibv_qp_state state, c
 		 "ibv_modify_qp(%s, &(struct ibv_qp_attr){.qp_state = IBV_QPS_%s}, IBV_QP_STATE)",
 		 qp == k->l->qp ? "qp" : "peer", name);
 	ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-	if (ret)
-		KIT_FAULT(k, "ibv_modify_qp to %s failed with %s", name, errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "ibv_modify_qp to %s failed with %s", name, errno_name(ret));
 }
 
 static bool stop(struct kit *k, bool notify)
@@ -30,9 +28,7 @@ static bool stop(struct kit *k, bool notify)
 		 "%d}, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY)",
 		 notify);
 	ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
-	if (ret)
-		KIT_FAULT(k, "ibv_modify_qp to SQD failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "ibv_modify_qp to SQD failed with %s", errno_name(ret));
 }
 
 static void expect_draining(struct kit *k, bool draining)
@@ -63,18 +59,14 @@ static bool plan_only(struct kit *k, struct plan *plans)
 
 	for (unsigned int i = 0; i < k->cell->num_wr && !ret; i++)
 		ret = plan_wr(&plans[i], k->l, &k->cell->wr[i], i, k->r->seed);
-	if (ret)
-		KIT_FAULT(k, "buffers of the case: %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "buffers of the case: %s", errno_name(ret));
 }
 
 static bool post_some(struct kit *k, struct plan *plans, unsigned int first, unsigned int num)
 {
 	struct posted posted = post_list(k->l, plans + first, num, &k->res->log);
 
-	if (posted.rc)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(posted.rc));
-	return !posted.rc;
+	return KIT_MUST(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
 }
 
 /* The requests from `first` on are executed, and nothing else is. */
@@ -116,7 +108,6 @@ static void let_pass(struct kit *k)
 
 	if (kit_link_second(k, &other, API_POST, NULL))
 		kit_alive(k, &other);
-	link_destroy(&other);
 }
 
 /*
@@ -333,9 +324,7 @@ static bool post_around(struct kit *k, struct ibv_wc *wc)
 	if (!ret && !move_to(k, l->qp, IBV_QPS_RTS, "RTS"))
 		return false;
 	ret = ret ? ret : ibv_post_send(l->qp, &wr[LONG + 1], &bad);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "posting was refused with %s", errno_name(ret));
 }
 
 /*

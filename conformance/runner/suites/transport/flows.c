@@ -117,32 +117,13 @@ static bool open_all(struct flows *f)
 	f->sender = raw_qp(here, f->send_cq, IBV_QPS_RTS);
 	f->receiver = raw_qp(there, f->recv_cq, IBV_QPS_RTR);
 	f->link = (struct link){.dut = &f->k->r->dut, .cq = f->send_cq, .peer_cq = f->recv_cq};
-	if (!f->from_mr || !f->to_mr || !f->sender || !f->receiver) {
-		KIT_FAULT(f->k, "objects of the case: %s", errno_name(errno));
+	if (!KIT_MUST(f->k, f->from_mr && f->to_mr && f->sender && f->receiver, "objects of the case: %s",
+		      errno_name(errno)))
 		return false;
-	}
 	for (int i = 0; i < 2; i++)
 		if (!receive(f))
 			return false;
 	return true;
-}
-
-static void close_all(struct flows *f)
-{
-	if (f->receiver)
-		ibv_destroy_qp(f->receiver);
-	if (f->sender)
-		ibv_destroy_qp(f->sender);
-	if (f->recv_cq)
-		ibv_destroy_cq(f->recv_cq);
-	if (f->send_cq)
-		ibv_destroy_cq(f->send_cq);
-	if (f->to_mr)
-		ibv_dereg_mr(f->to_mr);
-	if (f->from_mr)
-		ibv_dereg_mr(f->from_mr);
-	end_free(f->to);
-	end_free(f->from);
 }
 
 /* ---- Frames ---- */
@@ -295,7 +276,6 @@ static void flow_fields(struct kit *k)
 	if (open_all(&f))
 		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && KIT_GOOD(k); i++)
 			try_field(&f, &fields[i]);
-	close_all(&f);
 }
 
 SCENARIO(flow_fields) = {
@@ -333,18 +313,11 @@ static void not_yet(struct flows *f, const uint8_t *frame)
 	    !kit_holds(k, wc.wr_id == 99 && !wc.status))
 		KIT_FAULT(k, "receive %u with status %s, expected 99", (unsigned int)wc.wr_id,
 			  value_name(status_names, wc.status));
-	if (flow)
-		ibv_destroy_flow(flow);
-	if (second)
-		ibv_destroy_qp(second);
-	if (cq)
-		ibv_destroy_cq(cq);
 }
 
 static void flow_in_init(struct kit *k)
 {
 	struct flows f = {.k = k};
-	struct ibv_flow *flow = NULL;
 	uint8_t frame[FRAME];
 
 	if (k->r->dut.remote) {
@@ -352,16 +325,10 @@ static void flow_in_init(struct kit *k)
 		return;
 	}
 	make_frame(frame, &fields[0]);
-	if (open_all(&f)) {
-		flow = steer(&f, &fields[0], frame);
-		if (flow)
-			not_yet(&f, frame);
-		else
-			KIT_FAULT(k, "ibv_create_flow failed with %s", errno_name(errno));
-	}
-	if (flow)
-		ibv_destroy_flow(flow);
-	close_all(&f);
+	if (!open_all(&f))
+		return;
+	KIT_CHECK(k, steer(&f, &fields[0], frame), "ibv_create_flow failed with %s", errno_name(errno));
+	not_yet(&f, frame);
 }
 
 SCENARIO(flow_in_init) = {
@@ -407,7 +374,6 @@ static void flow_types(struct kit *k)
 	}
 	if (open_all(&f))
 		no_type(&f, 0x7f);
-	close_all(&f);
 }
 
 SCENARIO(flow_types) = {

@@ -133,9 +133,7 @@ static bool set_up(struct kit *k, struct failure *f, const struct link_opts *opt
 	f->own_recv = receives_itself(k->l);
 	if (f->own_recv)
 		ret = post_own_recv(k->l, OWN_RECV);
-	if (ret)
-		KIT_FAULT(k, "posting a receive was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "posting a receive was refused with %s", errno_name(ret));
 }
 
 static void fail_by(struct kit *k, spoil_fn spoil, bool early)

@@ -332,7 +332,6 @@ static void packet_wrong(struct kit *k)
 		kit_expect_state(k, t.qp, IBV_QPS_RTR);
 	if (turn.right > turn.sent)
 		KIT_FAULT(k, "%u packets were sent, there is no packet %u", turn.sent, turn.right);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_wrong) = {
@@ -399,7 +398,6 @@ static void packet_harmless(struct kit *k)
 	}
 	if (KIT_GOOD(k) && t.qp && t.qpt == IBV_QPT_UC)
 		is_unanswered(&t);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_harmless) = {

@@ -161,10 +161,8 @@ static bool attach(struct groups *g, struct ibv_qp *qp, bool in)
 {
 	int ret = in ? ibv_attach_mcast(qp, &g->gid, 0) : ibv_detach_mcast(qp, &g->gid, 0);
 
-	if (ret)
-		KIT_FAULT(g->t.k, "%s failed with %s", in ? "ibv_attach_mcast" : "ibv_detach_mcast",
-			  errno_name(ret));
-	return !ret;
+	return KIT_MUST(g->t.k, !ret, "%s failed with %s", in ? "ibv_attach_mcast" : "ibv_detach_mcast",
+			errno_name(ret));
 }
 
 /* What was sent to the group has come, or been dropped, once a later datagram to the QP itself has come. */
@@ -218,11 +216,6 @@ static void packet_multicast(struct kit *k)
 		else
 			KIT_FAULT(k, "the second QP: %s", errno_name(errno));
 	}
-	if (g.m.qp)
-		ibv_destroy_qp(g.m.qp);
-	if (g.m.cq)
-		ibv_destroy_cq(g.m.cq);
-	pqp_close(&g.t);
 }
 
 SCENARIO(packet_multicast) = {

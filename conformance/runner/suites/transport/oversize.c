@@ -50,21 +50,17 @@ static void oversize(struct kit *k)
 	num = k->l->cap.max_send_sge < 64 ? k->l->cap.max_send_sge : 64;
 	KIT_CHECK(k, num, "a QP without SGEs");
 	piece = (size + num - 1) / num;
-	mem = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (mem != MAP_FAILED)
+	mem = made_pages(piece, MAP_PRIVATE | MAP_NORESERVE);
+	if (mem)
 		mr = ibv_reg_mr(k->r->dut.requester.pd, mem, piece, IBV_ACCESS_LOCAL_WRITE);
 	if (mr) {
 		for (unsigned int i = 0; i < num; i++)
 			sge[i] = (struct ibv_sge){(uintptr_t)mem, (uint32_t)piece, mr->lkey};
 		sge[num - 1].length = (uint32_t)(size - piece * (num - 1));
 		judge(k, sge, num, size);
-		ibv_dereg_mr(mr);
 	} else {
 		seen(k->res, "no region of %llu bytes: %s; ", (unsigned long long)piece, errno_name(errno));
 	}
-	if (mem != MAP_FAILED)
-		munmap(mem, piece);
-	link_destroy(k->l);
 }
 
 SCENARIO(oversize) = {

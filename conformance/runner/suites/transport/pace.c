@@ -33,9 +33,7 @@ static bool limit(struct paces *p, struct paced *q, uint32_t kbps, uint32_t burs
 		.rate_limit = kbps, .max_burst_sz = burst, .typical_pkt_sz = typical};
 	const int ret = ibv_modify_qp_rate_limit(q->o.qp, &attr);
 
-	if (ret)
-		KIT_FAULT(p->k, "a limit of %u kbps failed with %s", kbps, errno_name(ret));
-	return !ret;
+	return KIT_MUST(p->k, !ret, "a limit of %u kbps failed with %s", kbps, errno_name(ret));
 }
 
 static bool send_long(struct paces *p, struct paced *q, unsigned int num, uint32_t len)
@@ -47,9 +45,7 @@ static bool send_long(struct paces *p, struct paced *q, unsigned int num, uint32
 	q->done = 0;
 	for (wr.wr_id = 0; wr.wr_id < num && !ret; wr.wr_id++)
 		ret = ibv_post_send(q->o.qp, &wr, &bad);
-	if (ret)
-		KIT_FAULT(p->k, "posting a frame was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(p->k, !ret, "posting a frame was refused with %s", errno_name(ret));
 }
 
 static bool send_frames(struct paces *p, struct paced *q, unsigned int num)
@@ -197,11 +193,6 @@ static void rate_limit(struct kit *k)
 		KIT_FAULT(k, "the QPs cannot be created");
 	else if (two_limits(&p) && changed(&p) && waiting(&p))
 		bursts(&p);
-	own_destroy(&p.a.o);
-	own_destroy(&p.b.o);
-	if (p.mr)
-		ibv_dereg_mr(p.mr);
-	end_free(p.mem);
 }
 
 SCENARIO(rate_limit) = {

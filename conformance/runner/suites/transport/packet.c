@@ -459,10 +459,6 @@ static bool learn_addresses(struct packet_port *p)
 		memcpy(p->head + src, f.at + src + size, size);
 		memcpy(p->head + src + size, f.at + src, size);
 	}
-	if (qp)
-		ibv_destroy_qp(qp);
-	if (cq)
-		ibv_destroy_cq(cq);
 	return good;
 }
 
@@ -487,19 +483,4 @@ bool port_open(struct kit *k, struct packet_port *p, bool v4)
 	if (!create(p) || !learn_addresses(p))
 		KIT_FAULT(k, "the RAW_PACKET QP or its flow: %s", errno_name(errno));
 	return KIT_GOOD(k);
-}
-
-void port_close(struct packet_port *p)
-{
-	if (p->flow)
-		ibv_destroy_flow(p->flow);
-	if (p->qp)
-		ibv_destroy_qp(p->qp);
-	if (p->send_cq)
-		ibv_destroy_cq(p->send_cq);
-	if (p->recv_cq)
-		ibv_destroy_cq(p->recv_cq);
-	if (p->mr)
-		ibv_dereg_mr(p->mr);
-	end_free(p->mem);
 }

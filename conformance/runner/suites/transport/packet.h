@@ -57,7 +57,6 @@ struct packet_port {
 
 /* Paths over IPv4 or IPv6. False: a fault, or the ends have no such GID. */
 bool port_open(struct kit *k, struct packet_port *p, bool v4);
-void port_close(struct packet_port *p);
 /* A whole frame, with checksum and ICRC. */
 struct frame port_frame(struct packet_port *p, const struct packet *packet);
 /* Puts both in again, after the frame was changed. */

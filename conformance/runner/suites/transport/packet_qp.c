@@ -4,29 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/link_xrc.h"
 #include "judge/watchdog.h"
 #include "suites/transport/packet_qp.h"
 
 static bool create_xrc(struct packet_qp *t)
 {
-	const struct end *end = &t->k->r->dut.responder;
-	struct ibv_xrcd_init_attr domain = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
-	struct ibv_srq_init_attr_ex srq = {.attr = {.max_wr = PQP_DEPTH, .max_sge = 2},
-					   .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-							IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
-					   .srq_type = IBV_SRQT_XRC,
-					   .pd = t->pd[PQP_PDS - 1],
-					   .cq = t->cq};
-	struct ibv_qp_init_attr_ex qp = {.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD};
+	struct ibv_pd *pd = t->pd[PQP_PDS - 1];
+	struct ibv_srq_attr attr = {.max_wr = PQP_DEPTH, .max_sge = 2};
 
-	t->xrcd = ibv_open_xrcd(end->ctx, &domain);
-	srq.xrcd = qp.xrcd = t->xrcd;
-	t->srq = t->xrcd ? ibv_create_srq_ex(end->ctx, &srq) : NULL;
-	t->other = t->srq ? ibv_create_srq_ex(end->ctx, &srq) : NULL;
+	t->xrcd = link_xrcd(pd->context);
+	t->srq = t->xrcd ? link_xrc_srq(pd, t->xrcd, t->cq, &attr) : NULL;
+	t->other = t->srq ? link_xrc_srq(pd, t->xrcd, t->cq, &attr) : NULL;
 	if (!t->other || ibv_get_srq_num(t->srq, &t->srqn) || ibv_get_srq_num(t->other, &t->other_srqn))
 		return false;
-	t->qp = ibv_create_qp_ex(end->ctx, &qp);
+	t->qp = link_xrc_recv(t->xrcd);
 	return t->qp;
 }
 
@@ -51,7 +43,7 @@ static bool create(struct packet_qp *t)
 	if (!pd)
 		return false;
 	t->mem = end_alloc(pd, PQP_SIZE);
-	t->want = malloc(PQP_SIZE);
+	t->want = made_zeroed(1, PQP_SIZE);
 	t->mr = t->mem && t->want ? ibv_reg_mr(pd, t->mem, PQP_SIZE, PQP_ACCESS | more) : NULL;
 	t->cq = ibv_create_cq(end->ctx, PQP_SENDS + PQP_DEPTH, NULL, NULL, 0);
 	if (!t->mr || !t->cq)
@@ -108,35 +100,6 @@ bool pqp_open(struct kit *k, struct packet_qp *t)
 	if (!create(t))
 		KIT_FAULT(k, "the QP under test: %s", errno_name(errno));
 	return KIT_GOOD(k) && bring_up(t, 0xfffffd); /* wraps */
-}
-
-void pqp_close(struct packet_qp *t)
-{
-	if (t->last.qp)
-		ibv_destroy_qp(t->last.qp);
-	if (t->last.cq)
-		ibv_destroy_cq(t->last.cq);
-	if (t->last.mr)
-		ibv_dereg_mr(t->last.mr);
-	end_free(t->last.mem);
-	if (t->qp)
-		ibv_destroy_qp(t->qp);
-	if (t->srq)
-		ibv_destroy_srq(t->srq);
-	if (t->other)
-		ibv_destroy_srq(t->other);
-	if (t->xrcd)
-		ibv_close_xrcd(t->xrcd);
-	if (t->cq)
-		ibv_destroy_cq(t->cq);
-	if (t->mr)
-		ibv_dereg_mr(t->mr);
-	end_free(t->mem);
-	for (unsigned int i = 0; i < PQP_PDS; i++)
-		if (t->pd[i])
-			ibv_dealloc_pd(t->pd[i]);
-	free(t->want);
-	port_close(&t->port);
 }
 
 bool pqp_again(struct packet_qp *t, uint32_t psn)
@@ -201,16 +164,12 @@ static bool open_last(struct packet_qp *t)
 				 : NULL;
 	t->last.cq = init.send_cq = init.recv_cq = ibv_create_cq(end->ctx, 1, NULL, NULL, 0);
 	t->last.qp = t->last.mr && t->last.cq ? ibv_create_qp(end->pd, &init) : NULL;
-	if (!t->last.qp) {
-		KIT_FAULT(t->k, "the QP of the last datagram: %s", errno_name(errno));
+	if (!KIT_MUST(t->k, t->last.qp, "the QP of the last datagram: %s", errno_name(errno)))
 		return false;
-	}
 	ret = ibv_modify_qp(t->last.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
 	attr.qp_state = IBV_QPS_RTR;
 	ret = ret ? ret : ibv_modify_qp(t->last.qp, &attr, IBV_QP_STATE);
-	if (ret)
-		KIT_FAULT(t->k, "the QP of the last datagram does not come up: %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(t->k, !ret, "the QP of the last datagram does not come up: %s", errno_name(ret));
 }
 
 static bool last_received(struct packet_qp *t)

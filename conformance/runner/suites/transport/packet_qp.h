@@ -52,7 +52,6 @@ struct pqp_atomic {
 
 /* Opens the port and creates a QP in RTR. False: nothing can be tested, or there is a fault. */
 bool pqp_open(struct kit *k, struct packet_qp *t);
-void pqp_close(struct packet_qp *t);
 /* RESET, and up to RTR again, without receives. */
 bool pqp_again(struct packet_qp *t, uint32_t psn);
 /* Opcode of a message's packet on this transport. */

@@ -428,7 +428,6 @@ static void packet_refused(struct kit *k)
 	}
 	if (good)
 		pqp_judge_memory(&t);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_refused) = {
@@ -485,7 +484,6 @@ static void packet_bounds(struct kit *k)
 	}
 	if (KIT_GOOD(k) && t.qp)
 		pqp_judge_memory(&t);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_bounds) = {

@@ -229,7 +229,6 @@ static void packet_resources(struct kit *k)
 	}
 	if (good && (kind != BASE || most_wait(&t)))
 		pqp_judge_memory(&t);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_resources) = {
@@ -591,7 +590,6 @@ static void packet_repeated(struct kit *k)
 				     : repeat_other(&t, kind == FLUSH ? OP(FLUSH) : OP(ATOMIC_WRITE)));
 	if (good)
 		pqp_judge_memory(&t);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_repeated) = {

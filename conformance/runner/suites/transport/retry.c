@@ -35,9 +35,7 @@ static bool post_unready(struct kit *k, struct plan *plans, struct ibv_send_wr *
 		kit_list(k, plans, k->cell->num_wr, wr);
 		ret = kit_post(k, k->l->qp, k->l->peer, wr, NULL);
 	}
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "posting was refused with %s", errno_name(ret));
 }
 
 /* Destroys the peer, or moves it to a state in which it does not answer. */
@@ -70,9 +68,7 @@ static bool post_to_nobody(struct kit *k, struct plan *plans, struct ibv_send_wr
 		kit_list(k, plans, k->cell->num_wr, wr);
 		ret = kit_post(k, k->l->qp, &was, wr, NULL);
 	}
-	if (ret)
-		KIT_FAULT(k, "posting to a silent peer failed with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "posting to a silent peer failed with %s", errno_name(ret));
 }
 
 /* The first request completes with the status of the cell, not before `least_us`; the others are flushed. */
@@ -192,7 +188,6 @@ static bool outlasts(struct kit *k, const struct ibv_qp_attr *patient, const str
 
 	if (good)
 		kit_expect_none(k, k->l, k->l->cq);
-	link_destroy(&clock);
 	return good;
 }
 

@@ -261,7 +261,6 @@ static void packet_sequence(struct kit *k)
 	if (pqp_open(k, &t) && gaps(&t) && repeated_writes(&t) && reads(&t) && atomics(&t) && burst(&t) &&
 	    gaps_filled(&t) && acked_together(&t) && gap_waits(&t) && small_message(&t))
 		pqp_judge_memory(&t);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_sequence) = {
@@ -318,7 +317,6 @@ static void packet_rnr(struct kit *k)
 	}
 	if (good)
 		pqp_judge_memory(&t);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_rnr) = {
@@ -397,7 +395,6 @@ static void packet_begun(struct kit *k)
 	if (pqp_open(k, &t) && begins_anew(&t, false, false) && begins_anew(&t, false, true) &&
 	    (t.srq || (begins_anew(&t, true, false) && begins_anew(&t, true, true))))
 		pqp_judge_memory(&t);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_begun) = {

@@ -206,7 +206,6 @@ static void packet_lost(struct kit *k)
 		pqp_judge_memory(&t);
 	if (KIT_GOOD(k) && t.qp)
 		kit_expect_state(k, t.qp, IBV_QPS_RTR);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_lost) = {
@@ -288,7 +287,6 @@ static void packet_datagram(struct kit *k)
 	}
 	if (good)
 		pqp_judge_memory(&t);
-	pqp_close(&t);
 }
 
 SCENARIO(packet_datagram) = {

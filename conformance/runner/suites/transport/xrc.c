@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* XRC: a request names its SRQ, and with it a protection domain; the SRQ must be of the QP's XRC domain. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
+#include "link/link_xrc.h"
 #include "link/link_modify.h"
 #include "suites/kit.h"
 
@@ -23,23 +23,15 @@ struct target {
 static bool create_sized(struct kit *k, struct target *t, bool other_domain, int cqe)
 {
 	const struct end *end = &k->r->dut.responder;
-	struct ibv_xrcd_init_attr domain = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
-	struct ibv_srq_init_attr_ex attr = {.attr = {.max_wr = 4, .max_sge = 1},
-					    .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-							 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
-					    .srq_type = IBV_SRQT_XRC};
+	struct ibv_srq_attr attr = {.max_wr = 4, .max_sge = 1};
+	struct ibv_xrcd *xrcd = other_domain ? link_xrcd(end->ctx) : k->l->xrcd;
 
 	t->pd = ibv_alloc_pd(end->ctx);
-	t->own = other_domain ? ibv_open_xrcd(end->ctx, &domain) : NULL;
 	t->cq = ibv_create_cq(end->ctx, cqe, NULL, NULL, 0);
-	attr.pd = t->pd;
-	attr.cq = t->cq;
-	attr.xrcd = other_domain ? t->own : k->l->xrcd;
 	t->buf = end_alloc(end->pd, MEM);
-	if (t->pd && t->cq && attr.xrcd && t->buf) {
+	if (t->pd && t->cq && xrcd && t->buf) {
 		memset(t->buf, 0x77, MEM);
-		t->srq = ibv_create_srq_ex(end->ctx, &attr);
+		t->srq = link_xrc_srq(t->pd, xrcd, t->cq, &attr);
 		t->mr = ibv_reg_mr(t->pd, t->buf, MEM,
 				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	}
@@ -55,30 +47,13 @@ static bool create(struct kit *k, struct target *t, bool other_domain)
 	return create_sized(k, t, other_domain, 16);
 }
 
-static void destroy(struct target *t)
-{
-	if (t->srq)
-		ibv_destroy_srq(t->srq);
-	if (t->own)
-		ibv_close_xrcd(t->own);
-	if (t->cq)
-		ibv_destroy_cq(t->cq);
-	if (t->mr)
-		ibv_dereg_mr(t->mr);
-	if (t->pd)
-		ibv_dealloc_pd(t->pd);
-	end_free(t->buf);
-}
-
 static bool post_receive(struct kit *k, struct target *t, struct ibv_mr *mr)
 {
 	struct ibv_sge sge = {(uintptr_t)t->buf, LEN, mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = 0x584c, .sg_list = &sge, .num_sge = 1}, *bad;
 	int ret = ibv_post_srq_recv(t->srq, &wr, &bad);
 
-	if (ret)
-		KIT_FAULT(k, "the receive was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "the receive was refused with %s", errno_name(ret));
 }
 
 static bool request(struct kit *k, enum ibv_wr_opcode op, uint32_t srqn, uint8_t *to, uint32_t rkey,
@@ -176,7 +151,6 @@ static void xrc_second_srq(struct kit *k)
 		    request(k, IBV_WR_RDMA_WRITE, k->l->srqn, t.buf, t.mr->rkey, k->cell->status))
 			holds(k, &t, 0x31 + IBV_WR_RDMA_WRITE);
 	}
-	destroy(&t);
 }
 
 SCENARIO(xrc_second_srq) = {
@@ -202,7 +176,6 @@ static void xrc_receive_pd(struct kit *k)
 				  value_name(status_names, wc.status));
 		holds(k, &t, 0x77);
 	}
-	destroy(&t);
 }
 
 SCENARIO(xrc_receive_pd) = {
@@ -225,7 +198,6 @@ static void xrc_other_domain(struct kit *k)
 		    request(k, IBV_WR_RDMA_WRITE, t.srqn, t.buf, t.mr->rkey, k->cell->status))
 			holds(k, &t, 0x77);
 	}
-	destroy(&t);
 }
 
 SCENARIO(xrc_other_domain) = {
@@ -295,9 +267,7 @@ static bool up_again(struct kit *k)
 		  !ibv_modify_qp(l->peer, &reset, IBV_QP_STATE) && !link_peer_steps(l, 0, 3) &&
 		  !link_restart(l);
 
-	if (!up)
-		KIT_FAULT(k, "the QPs could not be connected again");
-	return up;
+	return KIT_MUST(k, up, "the QPs could not be connected again");
 }
 
 static bool next_event(struct kit *k, unsigned int timeout_ms, struct ibv_async_event *event)
@@ -370,8 +340,6 @@ static void xrc_overrun(struct kit *k)
 		    failed_once(k, false) && up_again(k))
 			write_failed(k, &t);
 	}
-	link_destroy(&idle);
-	destroy(&t);
 }
 
 SCENARIO(xrc_overrun) = {
@@ -391,28 +359,23 @@ SCENARIO(xrc_overrun) = {
  */
 static bool namesake(struct kit *k, struct target *t)
 {
-	struct ibv_srq_init_attr_ex attr = {.attr = {.max_wr = 4, .max_sge = 1},
-					    .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-							 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
-					    .srq_type = IBV_SRQT_XRC,
-					    .pd = t->pd,
-					    .xrcd = k->l->xrcd};
 	uint32_t number = 0, last = 0, before = UINT32_MAX;
 
 	for (unsigned int i = 0; i < NAMESAKES; i++) {
-		attr.cq = last == before ? t->cq : k->l->peer_cq;
-		t->srq = ibv_create_srq_ex(k->r->dut.responder.ctx, &attr);
+		struct ibv_srq_attr attr = {.max_wr = 4, .max_sge = 1};
+		struct ibv_cq *cq = last == before ? t->cq : k->l->peer_cq;
+
+		t->srq = link_xrc_srq(t->pd, k->l->xrcd, cq, &attr);
 		if (!t->srq || ibv_get_srq_num(t->srq, &number)) {
 			KIT_FAULT(k, "another SRQ: %s", errno_name(errno));
 			return false;
 		}
-		if (number == t->srqn && attr.cq == t->cq)
+		if (number == t->srqn && cq == t->cq)
 			return true;
 		if (number == t->srqn)
 			before = last;
 		last = number;
 		ibv_destroy_srq(t->srq);
-		t->srq = NULL;
 	}
 	seen(k->res, "no new SRQ has the old one's number; ");
 	return false;
@@ -434,13 +397,11 @@ static void xrc_namesake(struct kit *k)
 	struct ibv_wc wc;
 
 	if (!kit_link(k, API_POST, NULL) || !create(k, &t, false) || !leave_entries(k, &t))
-		goto out;
+		return;
 	log_call(&k->res->log, "ibv_destroy_srq(srq) /* SRQ 0x%x */", t.srqn);
-	if (ibv_destroy_srq(t.srq))
-		KIT_FAULT(k, "ibv_destroy_srq failed");
-	t.srq = NULL;
+	KIT_CHECK(k, !ibv_destroy_srq(t.srq), "ibv_destroy_srq failed");
 	if (!KIT_GOOD(k) || !namesake(k, &t))
-		goto out;
+		return;
 	for (int i = 0; i < 3 && KIT_GOOD(k); i++)
 		post_receive(k, &t, t.mr);
 	if (KIT_GOOD(k) && ibv_poll_cq(t.cq, 1, &wc))
@@ -448,8 +409,6 @@ static void xrc_namesake(struct kit *k)
 	else if (KIT_GOOD(k) && request(k, IBV_WR_SEND, t.srqn, NULL, 0, IBV_WC_SUCCESS) &&
 		 kit_wait(k, k->l, t.cq, &wc) && (wc.status || wc.wr_id != 0x584c))
 		KIT_FAULT(k, "the receive of the new SRQ has status %s", value_name(status_names, wc.status));
-out:
-	destroy(&t);
 }
 
 SCENARIO(xrc_namesake) = {
