@@ -79,7 +79,6 @@ static void atomics_compete(struct kit *k)
 
 	if (kit_link(k, API_POST, NULL) && kit_link_second(k, &other, API_POST, NULL))
 		compete(k, &there);
-	link_destroy(&other);
 }
 
 SCENARIO(atomics_compete) = {

@@ -78,7 +78,6 @@ static void not_before_complete(struct kit *k)
 
 	if (kit_link(k, API_WR, NULL) && kit_link_second(k, &other, API_WR, NULL))
 		post_and_judge(k, &inside);
-	link_destroy(&other);
 }
 
 SCENARIO(not_before_complete) = {

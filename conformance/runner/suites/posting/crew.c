@@ -162,8 +162,9 @@ static void *take_domain(void *arg)
  * All but one get a thread domain: most at a time, the last one when a domain that was there before is free again.
  * False: the device has no thread domains, or a fault.
  */
-static bool take_domains(struct kit *k, struct hand *h, struct ibv_td **spare, unsigned int num)
+static bool take_domains(struct kit *k, struct hand *h, unsigned int num)
 {
+	struct ibv_td *spare[SPARE];
 	struct ibv_td_init_attr none = {0};
 
 	for (unsigned int i = 0; i < num; i++) {
@@ -175,27 +176,13 @@ static bool take_domains(struct kit *k, struct hand *h, struct ibv_td **spare, u
 			return false;
 	}
 	together(h, THREADS - 2, take_domain);
-	if (num == 1 && !ibv_dealloc_td(spare[0]))
-		spare[0] = NULL;
+	if (num == 1)
+		ibv_dealloc_td(spare[0]);
 	h[THREADS - 2].td = ibv_alloc_td(k->r->dut.requester.ctx, &none);
 	for (unsigned int i = 0; i < THREADS - 1; i++)
 		if (!h[i].td)
 			KIT_FAULT(k, "ibv_alloc_td failed");
 	return KIT_GOOD(k);
-}
-
-static void give_domains(struct kit *k, struct hand *h, struct ibv_td **spare)
-{
-	for (unsigned int i = 0; i < THREADS; i++) {
-		own_destroy(&h[i].own);
-		if (h[i].pd && ibv_dealloc_pd(h[i].pd))
-			KIT_FAULT(k, "a parent domain cannot be deallocated after its QP");
-		if (h[i].td && ibv_dealloc_td(h[i].td))
-			KIT_FAULT(k, "a thread domain cannot be deallocated after its parent domain");
-	}
-	for (unsigned int i = 0; i < SPARE; i++)
-		if (spare[i])
-			ibv_dealloc_td(spare[i]);
 }
 
 static void threads_own_qps(struct kit *k)
@@ -206,29 +193,22 @@ static void threads_own_qps(struct kit *k)
 	uint8_t *bytes = end_alloc(pd, THREADS * each);
 	struct ibv_mr *mr = bytes ? ibv_reg_mr(pd, bytes, THREADS * each, ACCESS) : NULL;
 	struct hand h[THREADS] = {0};
-	struct ibv_td *spare[SPARE] = {0};
-	bool good = mr;
 
-	if (!mr)
-		KIT_FAULT(k, "memory of the case: %s", errno_name(errno));
+	KIT_CHECK(k, mr, "memory of the case: %s", errno_name(errno));
 	for (unsigned int i = 0; i < THREADS; i++) {
 		h[i].k = k;
 		h[i].id = i;
 	}
-	if (good && spares)
-		good = take_domains(k, h, spare, spares < SPARE ? spares : SPARE);
-	for (unsigned int i = 0; i < THREADS && good; i++)
-		good = begin(k, &h[i], mr, bytes + i * each);
+	if (spares && !take_domains(k, h, spares < SPARE ? spares : SPARE))
+		return;
+	for (unsigned int i = 0; i < THREADS; i++)
+		if (!begin(k, &h[i], mr, bytes + i * each))
+			return;
 	log_call(&k->res->log,
 		 "/* %d threads, each %d times on its own QP: ibv_wr_start(); ibv_wr_rdma_write(); "
 		 "ibv_wr_set_inline_data(); ibv_wr_complete() */",
 		 THREADS, ROUNDS * BURST);
-	if (good)
-		run(k, h);
-	give_domains(k, h, spare);
-	if (mr)
-		ibv_dereg_mr(mr);
-	end_free(bytes);
+	run(k, h);
 }
 
 SCENARIO(threads_own_qps) = {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "link/link_xrc.h"
 #include "link/link_modify.h"
 #include "suites/kit.h"
 
@@ -49,17 +50,9 @@ static bool make_qp(struct kit *k, struct place *p, unsigned int i)
 static bool make_srq(struct kit *k, struct place *p)
 {
 	struct link *l = k->l;
-	struct ibv_srq_init_attr_ex attr = {
-		.attr = {.max_wr = EACH, .max_sge = 1},
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
-			     IBV_SRQ_INIT_ATTR_CQ,
-		.srq_type = IBV_SRQT_XRC,
-		.pd = l->dut->responder.pd,
-		.xrcd = l->xrcd,
-		.cq = l->peer_cq,
-	};
+	struct ibv_srq_attr attr = {.max_wr = EACH, .max_sge = 1};
 
-	p->srq = ibv_create_srq_ex(l->dut->responder.ctx, &attr);
+	p->srq = link_xrc_srq(l->dut->responder.pd, l->xrcd, l->peer_cq, &attr);
 	return p->srq && !ibv_get_srq_num(p->srq, &p->srqn);
 }
 
@@ -95,18 +88,6 @@ static bool make_places(struct kit *k, struct place *places)
 		}
 	}
 	return true;
-}
-
-static void drop_places(struct place *places)
-{
-	for (unsigned int i = 0; i < PLACES; i++) {
-		if (places[i].ah)
-			ibv_destroy_ah(places[i].ah);
-		if (places[i].qp)
-			ibv_destroy_qp(places[i].qp);
-		if (places[i].srq)
-			ibv_destroy_srq(places[i].srq);
-	}
 }
 
 /* The hop limit of the address handle: in the IPv4 header behind 20 bytes, or in the GRH (erratum GRH-ROCE). */
@@ -166,7 +147,7 @@ static void destinations(struct kit *k)
 	int lost = -1;
 
 	if (!kit_link(k, wr ? API_WR : API_POST, NULL) || !kit_plan(k, plans) || !make_places(k, places))
-		goto out;
+		return;
 	for (unsigned int i = 0; i < num; i++) {
 		struct place *p = &places[i * 5 % 7 % PLACES]; /* 0 2 0 1 0 1 2 0 ... */
 
@@ -180,18 +161,13 @@ static void destinations(struct kit *k)
 	}
 	posted = wr ? post_wr(k->l, plans, num, false, &k->res->log)
 		    : post_list(k->l, plans, num, &k->res->log);
-	if (posted.rc) {
-		KIT_FAULT(k, "posting was refused with %s", errno_name(posted.rc));
-		goto out;
-	}
+	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
 	for (unsigned int i = 0; i < num && KIT_GOOD(k); i++)
 		judge_one(k, places, &lost);
 	collect(k->l, &requester, &none, k->res);
 	collect_extra(k->l, k->res);
 	if (KIT_GOOD(k))
 		collect_memory(k->l, k->l->next_use, k->res);
-out:
-	drop_places(places);
 }
 
 SCENARIO(destinations) = {

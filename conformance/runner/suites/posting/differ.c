@@ -6,32 +6,16 @@
 
 #include "suites/kit.h"
 
-#define MAX_REGIONS (CELL_MAX_WR * 5)
 #define LEAST_FRAME 60 /* a shorter one is padded */
 
-/* Memory regions of exactly the size of a buffer, each with its own keys. */
-struct regions {
-	struct ibv_mr *mr[MAX_REGIONS];
-	unsigned int num;
-};
-
-static struct ibv_mr *region_of(struct kit *k, struct regions *all, struct ibv_pd *pd, void *at, size_t len)
+/* A memory region of exactly the size of a buffer, with its own keys. */
+static struct ibv_mr *region_of(struct kit *k, struct ibv_pd *pd, void *at, size_t len)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			   (k->l->qpt == IBV_QPT_UC ? 0 : IBV_ACCESS_REMOTE_ATOMIC);
 	struct ibv_mr *mr = ibv_reg_mr(pd, at, len, access);
 
-	if (mr)
-		all->mr[all->num++] = mr;
-	else
-		KIT_FAULT(k, "ibv_reg_mr of %zu bytes failed with %s", len, errno_name(errno));
-	return mr;
-}
-
-static void drop_regions(struct regions *all)
-{
-	while (all->num)
-		ibv_dereg_mr(all->mr[--all->num]);
+	return KIT_MUST(k, mr, "ibv_reg_mr of %zu bytes failed with %s", len, errno_name(errno));
 }
 
 /* Numbers whose every byte differs between requests. */
@@ -55,7 +39,7 @@ static void own_operands(struct kit *k, struct plan *p)
 }
 
 /* Each SGE and each remote address gets a region of its own. An empty SGE needs no valid key. */
-static bool own_regions(struct kit *k, struct plan *p, struct regions *all)
+static bool own_regions(struct kit *k, struct plan *p)
 {
 	struct link *l = k->l;
 	struct ibv_mr *mr;
@@ -63,12 +47,12 @@ static bool own_regions(struct kit *k, struct plan *p, struct regions *all)
 	for (unsigned int i = 0; i < p->num_sge && !plan_is_inline(p); i++) {
 		if (!p->sge[i].length)
 			continue;
-		mr = region_of(k, all, l->qp->pd, (void *)(uintptr_t)p->sge[i].addr, p->sge[i].length);
+		mr = region_of(k, l->qp->pd, (void *)(uintptr_t)p->sge[i].addr, p->sge[i].length);
 		if (!mr)
 			return false;
 		p->sge[i].lkey = mr->lkey;
 	}
-	mr = region_of(k, all, k->r->dut.responder.pd, p->target, p->total < 8 ? 8 : p->total);
+	mr = region_of(k, k->r->dut.responder.pd, p->target, p->total < 8 ? 8 : p->total);
 	if (mr)
 		p->rkey = mr->rkey;
 	return mr;
@@ -90,7 +74,6 @@ static void differ(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
 	const struct link_opts opts = {.cq_ex = kit_arg(k, "ex", 0)};
-	struct regions all = {.num = 0};
 	unsigned int num = k->cell->num_wr;
 	bool good;
 
@@ -101,14 +84,13 @@ static void differ(struct kit *k)
 		own_operands(k, &plans[i]);
 		plans[i].data_first = i & 1;
 		plans[i].late = i & 2;
-		good = own_regions(k, &plans[i], &all);
+		good = own_regions(k, &plans[i]);
 	}
 	if (good)
 		post_and_collect(k, plans, num, kit_arg(k, "wr", 0));
 	collect_extra(k->l, k->res);
 	if (KIT_GOOD(k))
 		collect_memory(k->l, 0, k->res);
-	drop_regions(&all);
 }
 
 SCENARIO(differ) = {

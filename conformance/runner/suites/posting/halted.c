@@ -97,10 +97,8 @@ static bool post_halted(struct kit *k, struct halted *h)
 	atomic_store(&halt.reached, false);
 	atomic_store(&halt.done, false);
 	there = halt.page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (halt.page == MAP_FAILED) {
-		KIT_FAULT(k, "a page: %s", errno_name(errno));
+	if (!KIT_MUST(k, halt.page != MAP_FAILED, "a page: %s", errno_name(errno)))
 		return false;
-	}
 	*there = sge;
 	sigaction(SIGSEGV, &handler, &halt.before);
 	pthread_create(&thread, NULL, meet, h);
@@ -120,7 +118,6 @@ static bool post_halted(struct kit *k, struct halted *h)
 /* Each message is in the buffer of the receive that its completion names; every receive is used once. */
 static void send_two(struct kit *k, struct halted *h)
 {
-	const struct link l = {.dut = &k->r->dut, .cq = h->own.send_cq, .peer_cq = h->own.recv_cq};
 	uint8_t *from = h->bytes + 2 * LENGTH;
 	uint64_t before = 0;
 	struct ibv_wc wc;
@@ -131,8 +128,8 @@ static void send_two(struct kit *k, struct halted *h)
 
 		memset(from, 0x30 + i, LENGTH);
 		KIT_CHECK(k, !ibv_post_send(h->own.qp, &wr, &bad), "a message was refused");
-		if (!kit_expect(k, (struct link *)&l, h->own.send_cq, h->own.qp, i, IBV_WC_SUCCESS) ||
-		    !kit_wait(k, (struct link *)&l, h->own.recv_cq, &wc))
+		if (!own_expect(k, &h->own, h->own.send_cq, i, IBV_WC_SUCCESS) ||
+		    !own_wait(k, &h->own, h->own.recv_cq, &wc))
 			return;
 		KIT_CHECK(k, !wc.status && (wc.wr_id == FIRST || wc.wr_id == SECOND) && wc.wr_id != before,
 			  "message %u: status %s, wr_id 0x%llx", i, value_name(status_names, wc.status),
@@ -184,12 +181,6 @@ static void threads_halted(struct kit *k)
 		 kit_arg(k, "resize", 0) ? "ibv_modify_srq()" : "the same");
 	if (begin(k, &h))
 		run(k, &h);
-	own_destroy(&h.own);
-	if (h.srq)
-		ibv_destroy_srq(h.srq);
-	if (h.mr)
-		ibv_dereg_mr(h.mr);
-	end_free(h.bytes);
 }
 
 SCENARIO(threads_halted) = {

@@ -168,9 +168,7 @@ static bool move(struct kit *k, enum ibv_qp_state state)
 			 "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = %d}, IBV_QP_STATE)", state);
 		ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
 	}
-	if (ret)
-		KIT_FAULT(k, "the QP cannot be moved to state %d: %s", state, errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "the QP cannot be moved to state %d: %s", state, errno_name(ret));
 }
 
 /*

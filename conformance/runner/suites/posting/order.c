@@ -93,99 +93,141 @@ static void in_order(struct kit *k)
 	}
 }
 
+/* One request of each kind that the QP type has, READs and atomics, whose answers take time, before others. */
+#define ALL_RC                                                                                               \
+	"RDMA_READ 2500, RDMA_WRITE 300, ATOMIC_FETCH_AND_ADD, SEND 300, ATOMIC_CMP_AND_SWP, "               \
+	"RDMA_WRITE_WITH_IMM 300, SEND_WITH_IMM 300, RDMA_READ 2500, RDMA_WRITE 300"
+#define ALL_UC                                                                                               \
+	"RDMA_WRITE 300, SEND 300, RDMA_WRITE_WITH_IMM 300, SEND_WITH_IMM 300, RDMA_WRITE 300, SEND 300, "   \
+	"RDMA_WRITE_WITH_IMM 300, SEND_WITH_IMM 300, RDMA_WRITE 300"
+#define ALL_UD "SEND 300, SEND_WITH_IMM 300, SEND 300, SEND_WITH_IMM 300, SEND 300, SEND_WITH_IMM 300"
+
+/* Requests of two operations in turn, of lengths at multiples of a path MTU; the second one is a list. */
+/* clang-format off */
+#define TURN(a, b, length, list) a " " length ", " b " " list
+#define THEN(a, b, length, list) ", " TURN(a, b, length, list)
+#define TINY(a, b) TURN(a, b, "0+", "0+") THEN(a, b, "1+", "1+")
+#define AT_256(a, b) \
+	TURN(a, b, "255+", "102+153") THEN(a, b, "256+", "102+154") \
+	THEN(a, b, "257+", "102+155") THEN(a, b, "511+", "204+307") \
+	THEN(a, b, "512+", "204+308") THEN(a, b, "513+", "205+308") \
+	THEN(a, b, "768+", "307+461")
+#define AT_512(a, b) \
+	TURN(a, b, "511+", "204+307") THEN(a, b, "512+", "204+308") \
+	THEN(a, b, "513+", "205+308") THEN(a, b, "1023+", "409+614") \
+	THEN(a, b, "1024+", "409+615") THEN(a, b, "1025+", "410+615") \
+	THEN(a, b, "1536+", "614+922")
+#define AT_1024(a, b) \
+	TURN(a, b, "1023+", "409+614") THEN(a, b, "1024+", "409+615") \
+	THEN(a, b, "1025+", "410+615") THEN(a, b, "2047+", "818+1229") \
+	THEN(a, b, "2048+", "819+1229") THEN(a, b, "2049+", "819+1230") \
+	THEN(a, b, "3072+", "1228+1844")
+#define AT_2048(a, b) \
+	TURN(a, b, "2047+", "818+1229") THEN(a, b, "2048+", "819+1229") \
+	THEN(a, b, "2049+", "819+1230") THEN(a, b, "4095+", "1638+2457") \
+	THEN(a, b, "4096+", "1638+2458")
+#define AT_4096(a, b) TURN(a, b, "4095+", "1638+2457") THEN(a, b, "4096+", "1638+2458")
+#define BEYOND_2048(a, b) TURN(a, b, "4096+1", "1638+2459") THEN(a, b, "4096+2048", "2457+3687")
+#define BEYOND_4096(a, b) \
+	TURN(a, b, "4096+1", "1638+2459") THEN(a, b, "4096+4095", "3276+4096+819") \
+	THEN(a, b, "4096+4096", "3276+4096+820") THEN(a, b, "4096+4096+1", "3277+4096+820") \
+	THEN(a, b, "4096+4096+4096", "4096+4096+4096")
+#define SEND_256(a, b)  AT_256(a, b)
+#define RDMA_256(a, b)  TINY(a, b) ", " AT_256(a, b)
+#define SEND_512(a, b)  AT_512(a, b)
+#define RDMA_512(a, b)  TINY(a, b) ", " AT_512(a, b)
+#define SEND_1024(a, b) AT_1024(a, b)
+#define RDMA_1024(a, b) TINY(a, b) ", " AT_1024(a, b)
+#define SEND_2048(a, b) TINY(a, b) ", " AT_2048(a, b)
+#define RDMA_2048(a, b) SEND_2048(a, b) ", " BEYOND_2048(a, b)
+#define SEND_4096(a, b) TINY(a, b) ", " AT_4096(a, b)
+#define RDMA_4096(a, b) SEND_4096(a, b) ", " BEYOND_4096(a, b)
+
+/* Lists of SGEs, some of them empty. */
+#define LIST_30         "1+2+3+4+5+6+7+8+9+10+11+12+13+14+15+16+17+18+19+20+21+22+23+24+25+26+27+28+29+0"
+#define LIST_EMPTY      "0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+7"
+#define LIST_24         "20+21+22+23+24+25+26+27+28+29+30+31+32+33+34+35+36+37+38+39+40+41+42+43"
+#define SHORT_LISTS(op) op " " LIST_30 ", " op " " LIST_EMPTY ", " op " " LIST_24
+#define LISTS(op)                                                                                            \
+	op " 0+1+255+257+0+3+512+64+0+300+5+0, " op " " LIST_30 ", " op " 1024+0+1023+1+1, " op              \
+	   " " LIST_EMPTY ", " op " " LIST_24
+
+#define POST_AND_WR FORMS({"-post"}, {"-wr", {{"wr", 1}}})
+#define EVERY_WAY                                                                                            \
+	FORMS({""}, {"-each", {{"each", 1}}}, {"-wr", {{"wr", 1}}},                                          \
+	      {"-turns", {{"wr", 1}, {"each", 1}, {"turns", 1}}}, {"-ex", {{"ex", 1}}})
+#define REMOTE_PAGED {"on_demand", 2}, {"wr", 1}, {"sent_again", 1}
+#define SAYS_ORDER                                                                                           \
+	SAYS("the completions of both sides come in the order of posting, one for each signalled "           \
+	     "request, with every field that is valid right; all data in its place")
+#define AS_USUAL(with)                                                                                       \
+	SAYS("with " with " the request is executed as with any other memory, and so is one after it")
+#define BY_FAMILY(requests)                                                                                  \
+	{"ipv4", POSTS(requests), ARGS({"family", 4}), ALSO("ibv_modify_qp/DESCRIPTION/ah_attr"),            \
+	 SAYS("the same between GIDs of IPv{family}")},                                                      \
+	{"ipv6", ARGS({"family", 6})}
+#define BY_MTU(mtu, ...)                                                                                     \
+	{#mtu "-send", QPS("RC UC XRC_SEND"), POSTS(SEND_##mtu("SEND", "SEND_WITH_IMM")),                    \
+	 ARGS({"mtu", IBV_MTU_##mtu}, {"sq_depth", 32}), ##__VA_ARGS__},                                     \
+	{#mtu "-rdma", QPS("RC XRC_SEND"), POSTS(RDMA_##mtu("RDMA_WRITE", "RDMA_READ")),                     \
+	 ARGS({"mtu", IBV_MTU_##mtu}, {"sq_depth", 32})},                                                    \
+	{#mtu "-rdma", QPS("UC"), POSTS(RDMA_##mtu("RDMA_WRITE", "RDMA_WRITE_WITH_IMM")),                    \
+	 ARGS({"mtu", IBV_MTU_##mtu}, {"sq_depth", 32})}
+/* clang-format on */
+
 SCENARIO(in_order) = {
-	{"mixed", SUITE("order"), QPS("RC XRC_SEND"),
-	 POSTS("RDMA_READ 2500, RDMA_WRITE 300, ATOMIC_FETCH_AND_ADD, SEND 300, ATOMIC_CMP_AND_SWP, "
-	       "RDMA_WRITE_WITH_IMM 300, SEND_WITH_IMM 300, RDMA_READ 2500, RDMA_WRITE 300"),
-	 FORMS({""}, {"-each", {{"each", 1}}}, {"-wr", {{"wr", 1}}},
-	       {"-turns", {{"wr", 1}, {"each", 1}, {"turns", 1}}}, {"-ex", {{"ex", 1}}}),
-	 CLAUSE("ibv_poll_cq/DESCRIPTION/first"), ERRATA("COMPLETION-ORDER"), ASK("posts"),
-	 SAYS("the completions of both sides come in the order of posting, one for each signalled "
-	      "request, with every field that is valid right; all data in its place")},
+	{"mixed", SUITE("order"), QPS("RC XRC_SEND"), POSTS(ALL_RC), EVERY_WAY,
+	 CLAUSE("ibv_poll_cq/DESCRIPTION/first"), ERRATA("COMPLETION-ORDER"), ASK("posts"), SAYS_ORDER},
 	{"unsignaled-between",
-	 POSTS("RDMA_READ 600 unsignaled, RDMA_WRITE 600 unsignaled, ATOMIC_FETCH_AND_ADD unsignaled, "
-	       "SEND 600, ATOMIC_CMP_AND_SWP unsignaled, RDMA_WRITE_WITH_IMM 600 unsignaled, "
-	       "SEND_WITH_IMM 600 unsignaled, RDMA_READ 600 unsignaled, RDMA_WRITE 600"),
+	 POSTS("RDMA_READ 600 unsignaled, RDMA_WRITE 600 unsignaled, ATOMIC_FETCH_AND_ADD unsignaled, SEND "
+	       "600, ATOMIC_CMP_AND_SWP unsignaled, RDMA_WRITE_WITH_IMM 600 unsignaled, SEND_WITH_IMM 600 "
+	       "unsignaled, RDMA_READ 600 unsignaled, RDMA_WRITE 600"),
 	 FORMS({""}, {"-wr", {{"wr", 1}}}, {"-ex", {{"ex", 1}}})},
-	{"ipv4",
-	 POSTS("RDMA_READ 2500, RDMA_WRITE 300, ATOMIC_FETCH_AND_ADD, SEND 300, ATOMIC_CMP_AND_SWP, "
-	       "RDMA_WRITE_WITH_IMM 300, SEND_WITH_IMM 300, RDMA_READ 2500, RDMA_WRITE 300"),
-	 ARGS({"family", 4}), ALSO("ibv_modify_qp/DESCRIPTION/ah_attr"),
-	 SAYS("the same between GIDs of IPv{family}")},
-	{"ipv6", ARGS({"family", 6})},
-	{"mixed", QPS("UC"),
-	 POSTS("RDMA_WRITE 300, SEND 300, RDMA_WRITE_WITH_IMM 300, SEND_WITH_IMM 300, RDMA_WRITE 300, "
-	       "SEND 300, RDMA_WRITE_WITH_IMM 300, SEND_WITH_IMM 300, RDMA_WRITE 300"),
-	 FORMS({""}, {"-each", {{"each", 1}}}, {"-wr", {{"wr", 1}}},
-	       {"-turns", {{"wr", 1}, {"each", 1}, {"turns", 1}}}, {"-ex", {{"ex", 1}}}),
-	 ALSO(""),
-	 SAYS("the completions of both sides come in the order of posting, one for each signalled "
-	      "request, with every field that is valid right; all data in its place")},
+	BY_FAMILY(ALL_RC),
+	{"mixed", QPS("UC"), POSTS(ALL_UC), EVERY_WAY, ALSO(""), SAYS_ORDER},
 	{"unsignaled-between",
 	 POSTS("RDMA_WRITE 600 unsignaled, SEND 600 unsignaled, RDMA_WRITE_WITH_IMM 600 unsignaled, "
-	       "SEND_WITH_IMM 600, RDMA_WRITE 600 unsignaled, SEND 600 unsignaled, RDMA_WRITE_WITH_IMM "
-	       "600 unsignaled, SEND_WITH_IMM 600 unsignaled, RDMA_WRITE 600"),
+	       "SEND_WITH_IMM 600, RDMA_WRITE 600 unsignaled, SEND 600 unsignaled, RDMA_WRITE_WITH_IMM 600 "
+	       "unsignaled, SEND_WITH_IMM 600 unsignaled, RDMA_WRITE 600"),
 	 FORMS({""}, {"-wr", {{"wr", 1}}}, {"-ex", {{"ex", 1}}})},
-	{"ipv4",
-	 POSTS("RDMA_WRITE 300, SEND 300, RDMA_WRITE_WITH_IMM 300, SEND_WITH_IMM 300, RDMA_WRITE 300, "
-	       "SEND 300, RDMA_WRITE_WITH_IMM 300, SEND_WITH_IMM 300, RDMA_WRITE 300"),
-	 ARGS({"family", 4}), ALSO("ibv_modify_qp/DESCRIPTION/ah_attr"),
-	 SAYS("the same between GIDs of IPv{family}")},
-	{"ipv6", ARGS({"family", 6})},
-	{"mixed", QPS("UD"),
-	 POSTS("SEND 300, SEND_WITH_IMM 300, SEND 300, SEND_WITH_IMM 300, SEND 300, SEND_WITH_IMM 300"),
-	 FORMS({""}, {"-each", {{"each", 1}}}, {"-wr", {{"wr", 1}}},
-	       {"-turns", {{"wr", 1}, {"each", 1}, {"turns", 1}}}, {"-ex", {{"ex", 1}}}),
-	 ALSO(""),
-	 SAYS("the completions of both sides come in the order of posting, one for each signalled "
-	      "request, with every field that is valid right; all data in its place")},
+	BY_FAMILY(ALL_UC),
+	{"mixed", QPS("UD"), POSTS(ALL_UD), EVERY_WAY, ALSO(""), SAYS_ORDER},
 	{"unsignaled-between",
-	 POSTS("SEND 600 unsignaled, SEND_WITH_IMM 600 unsignaled, SEND 600 unsignaled, SEND_WITH_IMM "
-	       "600, SEND 600 unsignaled, SEND_WITH_IMM 600"),
+	 POSTS("SEND 600 unsignaled, SEND_WITH_IMM 600 unsignaled, SEND 600 unsignaled, SEND_WITH_IMM 600, "
+	       "SEND 600 unsignaled, SEND_WITH_IMM 600"),
 	 FORMS({""}, {"-wr", {{"wr", 1}}}, {"-ex", {{"ex", 1}}})},
-	{"ipv4",
-	 POSTS("SEND 300, SEND_WITH_IMM 300, SEND 300, SEND_WITH_IMM 300, SEND 300, SEND_WITH_IMM 300"),
-	 ARGS({"family", 4}), ALSO("ibv_modify_qp/DESCRIPTION/ah_attr"),
-	 SAYS("the same between GIDs of IPv{family}")},
-	{"ipv6", ARGS({"family", 6})},
+	BY_FAMILY(ALL_UD),
 	{"compare-differs", SUITE("atomic"), QPS("RC XRC_SEND"), POSTS("ATOMIC_CMP_AND_SWP"),
-	 ARGS({"differ", 1}), FORMS({"-post"}, {"-wr", {{"wr", 1}}}),
+	 ARGS({"differ", 1}), POST_AND_WR,
 	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Atomic-operations/ibv_wr_atomic_cmp_swp"), ALSO(""), ERRATA(""),
 	 SAYS("the value is returned and not swapped")},
-	{"same-address", POSTS("4 x ATOMIC_FETCH_AND_ADD"), ARGS({"same", 1}),
-	 FORMS({"-post"}, {"-wr", {{"wr", 1}}}),
+	{"same-address", POSTS("4 x ATOMIC_FETCH_AND_ADD"), ARGS({"same", 1}), POST_AND_WR,
 	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Atomic-operations/ibv_wr_atomic_fetch_add"),
 	 SAYS("each returns what the one before it left")},
 	{"swap-then-add", POSTS("2 x ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD"), ARGS({"same", 1}),
-	 FORMS({"-post"}, {"-wr", {{"wr", 1}}}),
-	 CLAUSE("ibv_wr_post/WORK-REQUESTS/Atomic-operations/ibv_wr_atomic_cmp_swp"),
+	 POST_AND_WR, CLAUSE("ibv_wr_post/WORK-REQUESTS/Atomic-operations/ibv_wr_atomic_cmp_swp"),
 	 SAYS("the second comparison fails, the addition sees the swap")},
 	{"unsignaled", SUITE("sig_all"),
 	 POSTS("RDMA_READ 600 unsignaled, SEND 600 unsignaled, RDMA_WRITE 600 unsignaled, BIND_MW "
 	       "unsignaled"),
-	 ARGS({"sig_all", 1}), FORMS({"-post"}, {"-wr", {{"wr", 1}}}),
-	 CLAUSE("ibv_create_qp/DESCRIPTION/sq_sig_all"),
+	 ARGS({"sig_all", 1}), POST_AND_WR, CLAUSE("ibv_create_qp/DESCRIPTION/sq_sig_all"),
 	 SAYS("every request has one completion, whether it asks for it or not")},
 	{"signaled", POSTS("RDMA_READ 600, SEND 600, RDMA_WRITE 600, BIND_MW"), ARGS({"sig_all", 1}),
-	 FORMS({"-post"}, {"-wr", {{"wr", 1}}})},
+	 POST_AND_WR},
 	{"unsignaled", QPS("UC"), POSTS("SEND 600 unsignaled, RDMA_WRITE 600 unsignaled, BIND_MW unsignaled"),
-	 ARGS({"sig_all", 1}), FORMS({"-post"}, {"-wr", {{"wr", 1}}})},
-	{"signaled", POSTS("SEND 600, RDMA_WRITE 600, BIND_MW"), ARGS({"sig_all", 1}),
-	 FORMS({"-post"}, {"-wr", {{"wr", 1}}})},
-	{"unsignaled", QPS("UD"), POSTS("SEND 600 unsignaled"), ARGS({"sig_all", 1}),
-	 FORMS({"-post"}, {"-wr", {{"wr", 1}}}), ASK("")},
-	{"signaled", POSTS("SEND 600"), ARGS({"sig_all", 1}), FORMS({"-post"}, {"-wr", {{"wr", 1}}})},
+	 ARGS({"sig_all", 1}), POST_AND_WR},
+	{"signaled", POSTS("SEND 600, RDMA_WRITE 600, BIND_MW"), ARGS({"sig_all", 1}), POST_AND_WR},
+	{"unsignaled", QPS("UD"), POSTS("SEND 600 unsignaled"), ARGS({"sig_all", 1}), POST_AND_WR, ASK("")},
+	{"signaled", POSTS("SEND 600"), ARGS({"sig_all", 1}), POST_AND_WR},
 	{"short", QPS("RC XRC_SEND"),
 	 POSTS("RDMA_READ 1 unsignaled, RDMA_READ 32 unsignaled, RDMA_READ 33 unsignaled, RDMA_READ 64 "
 	       "unsignaled, RDMA_READ 65 unsignaled"),
-	 ARGS({"sig_all", 1}), FORMS({"-post"}, {"-wr", {{"wr", 1}}}),
-	 ALSO("ibv_wr_post/WORK-REQUESTS/RDMA/ibv_wr_rdma_read"), ASK("posts"),
-	 SAYS("short READs arrive as long ones do")},
+	 ARGS({"sig_all", 1}), POST_AND_WR, ALSO("ibv_wr_post/WORK-REQUESTS/RDMA/ibv_wr_rdma_read"),
+	 ASK("posts"), SAYS("short READs arrive as long ones do")},
 	{"send-local", SUITE("paging"), QPS("RC XRC_SEND UC"), POSTS("2 x SEND 3000"),
 	 ARGS({"on_demand", 1}, {"wr", 1}), CLAUSE("ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"), ALSO(""),
 	 NEEDS("on_demand/{qp}/SEND"), ASK(""),
-	 SAYS("with local memory of an on-demand region, no page of which the device has yet, the "
-	      "request is executed as with any other memory, and so is one after it")},
+	 AS_USUAL("local memory of an on-demand region, no page of which the device has yet,")},
 	{"send-local", QPS("UD"), POSTS("2 x SEND 600"), ARGS({"on_demand", 1}, {"wr", 1})},
 	{"rdma_write-local", QPS("RC XRC_SEND UC"), POSTS("2 x RDMA_WRITE 3000"),
 	 ARGS({"on_demand", 1}, {"wr", 1}), NEEDS("on_demand/{qp}/WRITE"), ASK("posts")},
@@ -193,111 +235,88 @@ SCENARIO(in_order) = {
 	 ARGS({"on_demand", 1}, {"wr", 1}, {"sent_again", 1}), NEEDS("on_demand/{qp}/READ")},
 	{"atomic_fetch_and_add-local", POSTS("2 x ATOMIC_FETCH_AND_ADD"),
 	 ARGS({"on_demand", 1}, {"wr", 1}, {"sent_again", 1}), NEEDS("on_demand/{qp}/ATOMIC")},
-	{"send-remote", QPS("RC"), POSTS("2 x SEND 3000"),
-	 ARGS({"on_demand", 2}, {"wr", 1}, {"sent_again", 1}), NEEDS("on_demand/{qp}/RECV"), ASK(""),
-	 SAYS("with remote memory of an on-demand region, no page of which the device has yet, the "
-	      "request is executed as with any other memory, and so is one after it")},
-	{"rdma_write-remote", QPS("RC XRC_SEND"), POSTS("2 x RDMA_WRITE 3000"),
-	 ARGS({"on_demand", 2}, {"wr", 1}, {"sent_again", 1}), NEEDS("on_demand/{qp}/WRITE"), ASK("posts")},
-	{"rdma_read-remote", POSTS("2 x RDMA_READ 3000"),
-	 ARGS({"on_demand", 2}, {"wr", 1}, {"sent_again", 1}), NEEDS("on_demand/{qp}/READ")},
-	{"atomic_fetch_and_add-remote", POSTS("2 x ATOMIC_FETCH_AND_ADD"),
-	 ARGS({"on_demand", 2}, {"wr", 1}, {"sent_again", 1}), NEEDS("on_demand/{qp}/ATOMIC")},
-	{"flush-remote", POSTS("2 x FLUSH!"), ARGS({"on_demand", 2}, {"wr", 1}, {"sent_again", 1}),
-	 NEEDS("on_demand/{qp}/FLUSH")},
-	{"atomic_write-remote", POSTS("2 x ATOMIC_WRITE!"),
-	 ARGS({"on_demand", 2}, {"wr", 1}, {"sent_again", 1}), NEEDS("on_demand/{qp}/ATOMIC_WRITE")},
-	{"send-remote", QPS("XRC_SEND"), POSTS("SEND 3000"),
-	 ARGS({"on_demand", 2}, {"wr", 1}, {"sent_again", 1}), NEEDS("on_demand/{qp}/SRQ_RECV"), ASK("")},
+	{"send-remote", QPS("RC"), POSTS("2 x SEND 3000"), ARGS(REMOTE_PAGED), NEEDS("on_demand/{qp}/RECV"),
+	 ASK(""), AS_USUAL("remote memory of an on-demand region, no page of which the device has yet,")},
+	{"rdma_write-remote", QPS("RC XRC_SEND"), POSTS("2 x RDMA_WRITE 3000"), ARGS(REMOTE_PAGED),
+	 NEEDS("on_demand/{qp}/WRITE"), ASK("posts")},
+	{"rdma_read-remote", POSTS("2 x RDMA_READ 3000"), ARGS(REMOTE_PAGED), NEEDS("on_demand/{qp}/READ")},
+	{"atomic_fetch_and_add-remote", POSTS("2 x ATOMIC_FETCH_AND_ADD"), ARGS(REMOTE_PAGED),
+	 NEEDS("on_demand/{qp}/ATOMIC")},
+	{"flush-remote", POSTS("2 x FLUSH!"), ARGS(REMOTE_PAGED), NEEDS("on_demand/{qp}/FLUSH")},
+	{"atomic_write-remote", POSTS("2 x ATOMIC_WRITE!"), ARGS(REMOTE_PAGED),
+	 NEEDS("on_demand/{qp}/ATOMIC_WRITE")},
+	{"send-remote", QPS("XRC_SEND"), POSTS("SEND 3000"), ARGS(REMOTE_PAGED),
+	 NEEDS("on_demand/{qp}/SRQ_RECV"), ASK("")},
 	{"send-local", SUITE("device_memory"), QPS("RC XRC_SEND UC"), POSTS("2 x SEND 3000"),
 	 ARGS({"device_memory", 1}, {"wr", 1}), CLAUSE("ibv_alloc_dm/Device-memory-registration/sge"),
-	 NEEDS("device_memory"),
-	 SAYS("with local device memory the request is executed as with any other memory, and so is "
-	      "one after it")},
+	 NEEDS("device_memory"), AS_USUAL("local device memory")},
 	{"send-local", QPS("UD RAW_PACKET"), POSTS("2 x SEND 600"), ARGS({"device_memory", 1}, {"wr", 1})},
 	{"send-remote", QPS("RC XRC_SEND UC"), POSTS("2 x SEND 3000"), ARGS({"device_memory", 4}, {"wr", 1}),
-	 SAYS("with remote device memory the request is executed as with any other memory, and so is "
-	      "one after it")},
+	 AS_USUAL("remote device memory")},
 	{"send-remote", QPS("UD RAW_PACKET"), POSTS("2 x SEND 600"), ARGS({"device_memory", 4}, {"wr", 1})},
 	{"{short}-local", QPS("RC UC XRC_SEND"), POSTS("2 x {op} 3000"), OPS("RDMA_WRITE RDMA_READ"),
-	 ARGS({"device_memory", 1}, {"wr", 1}), ASK("posts"),
-	 SAYS("with local device memory the request is executed as with any other memory, and so is "
-	      "one after it")},
+	 ARGS({"device_memory", 1}, {"wr", 1}), ASK("posts"), AS_USUAL("local device memory")},
 	{"{short}-remote", OPS("RDMA_WRITE RDMA_READ"), ARGS({"device_memory", 2}, {"wr", 1}),
-	 SAYS("with remote device memory the request is executed as with any other memory, and so is "
-	      "one after it")},
+	 AS_USUAL("remote device memory")},
 	{"{op}-local", QPS("RC XRC_SEND"), POSTS("2 x {op}"), OPS("ATOMIC_CMP_AND_SWP ATOMIC_FETCH_AND_ADD"),
-	 ARGS({"device_memory", 1}, {"wr", 1}),
-	 SAYS("with local device memory the request is executed as with any other memory, and so is "
-	      "one after it")},
+	 ARGS({"device_memory", 1}, {"wr", 1}), AS_USUAL("local device memory")},
 	{"{op}-remote", OPS("ATOMIC_CMP_AND_SWP ATOMIC_FETCH_AND_ADD"), ARGS({"device_memory", 2}, {"wr", 1}),
-	 SAYS("with remote device memory the request is executed as with any other memory, and so is "
-	      "one after it")},
+	 AS_USUAL("remote device memory")},
 	{"flush-remote", POSTS("2 x FLUSH!"), ARGS({"device_memory", 2}, {"wr", 1})},
 	{"atomic_write-remote", POSTS("2 x ATOMIC_WRITE!"), ARGS({"device_memory", 2}, {"wr", 1})},
 	{"send-sge_list", POSTS("2 x SEND 1000+36+1500"), ARGS({"device_memory", 1}, {"wr", 1}), ASK(""),
-	 SAYS("with three SGEs of device memory the request is executed as with any other memory, and "
-	      "so is one after it")},
+	 AS_USUAL("three SGEs of device memory")},
 	{"send-sge_list", QPS("UD"), POSTS("2 x SEND 100+36+300"), ARGS({"device_memory", 1}, {"wr", 1})},
 	{"send-mixed", QPS("RC XRC_SEND"), POSTS("2 x SEND 1000+36+1500"),
 	 ARGS({"device_memory", 1}, {"wr", 1}, {"mixed", 1}),
-	 SAYS("with three SGEs of device memory, host memory and device memory the request is executed "
-	      "as with any other memory, and so is one after it")},
+	 AS_USUAL("three SGEs of device memory, host memory and device memory")},
 	{"send-mixed", QPS("UD"), POSTS("2 x SEND 100+36+300"),
 	 ARGS({"device_memory", 1}, {"wr", 1}, {"mixed", 1})},
 	{"rdma_read-sge_list", QPS("RC XRC_SEND"), POSTS("2 x RDMA_READ 1000+36+1500"),
-	 ARGS({"device_memory", 1}, {"wr", 1}), ASK("posts"),
-	 SAYS("with three SGEs of device memory the request is executed as with any other memory, and "
-	      "so is one after it")},
+	 ARGS({"device_memory", 1}, {"wr", 1}), ASK("posts"), AS_USUAL("three SGEs of device memory")},
 	{"rdma_read-mixed", ARGS({"device_memory", 1}, {"wr", 1}, {"mixed", 1}),
-	 SAYS("with three SGEs of device memory, host memory and device memory the request is executed "
-	      "as with any other memory, and so is one after it")},
+	 AS_USUAL("three SGEs of device memory, host memory and device memory")},
 	{"rdma_write-local-offset", QPS("RC"), POSTS("2 x RDMA_WRITE 3000"),
 	 ARGS({"device_memory", 1}, {"wr", 1}, {"dm_offset", 4100}),
 	 CLAUSE("ibv_alloc_dm/Device-memory-registration/zero-based"),
-	 SAYS("with a local region that begins 4100 bytes behind the device memory it is of, addresses "
-	      "are bytes from the beginning of the region")},
+	 SAYS("with a local region that begins 4100 bytes behind the device memory it is of, addresses are "
+	      "bytes from the beginning of the region")},
 	{"rdma_write-remote-offset", ARGS({"device_memory", 2}, {"wr", 1}, {"dm_offset", 4100}),
-	 SAYS("with a remote region that begins 4100 bytes behind the device memory it is of, "
-	      "addresses are bytes from the beginning of the region")},
+	 SAYS("with a remote region that begins 4100 bytes behind the device memory it is of, addresses are "
+	      "bytes from the beginning of the region")},
 	{"send-remote-offset", POSTS("2 x SEND 3000"),
 	 ARGS({"device_memory", 4}, {"wr", 1}, {"dm_offset", 4100}), ASK("")},
 	{"rdma_write-local-copy", POSTS("2 x RDMA_WRITE 3000"),
 	 ARGS({"device_memory", 1}, {"wr", 1}, {"dm_piece", 12}),
 	 CLAUSE("ibv_alloc_dm/Accessing-an-allocated-device-memory/copy"), ASK("posts"),
-	 SAYS("with local device memory that is filled and read by copies of 12 bytes the request is "
-	      "executed as with any other memory, and so is one after it")},
+	 AS_USUAL("local device memory that is filled and read by copies of 12 bytes")},
 	{"rdma_write-remote-copy", ARGS({"device_memory", 2}, {"wr", 1}, {"dm_piece", 12}),
-	 SAYS("with remote device memory that is filled and read by copies of 12 bytes the request is "
-	      "executed as with any other memory, and so is one after it")},
+	 AS_USUAL("remote device memory that is filled and read by copies of 12 bytes")},
 	{"after-reads", SUITE("fence"), QPS("RC XRC_SEND"),
 	 POSTS("RDMA_READ 2500+, RDMA_READ 3+, SEND 600+ of 0 fence, RDMA_WRITE 600+ of 1 fence, "
 	       "RDMA_WRITE_WITH_IMM 600+ of 0 fence"),
 	 CLAUSE("ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_FENCE"), ERRATA("XRC_SEND/FENCE-XRC"),
 	 NEEDS(""), ASK(""),
-	 SAYS("a fenced request that sends what an earlier READ or atomic brings sends the bytes that "
-	      "were brought")},
-	{"after-atomics",
-	 POSTS("ATOMIC_FETCH_AND_ADD 8+, ATOMIC_CMP_AND_SWP 8+, SEND 600+ of 0 fence, RDMA_WRITE 600+ "
-	       "of 1 fence, SEND_WITH_IMM 600+ of 0 fence")},
-	{"between",
-	 POSTS("RDMA_READ 2500+, RDMA_WRITE 1500+, SEND 40+, ATOMIC_FETCH_AND_ADD 8+, "
-	       "RDMA_WRITE_WITH_IMM 0+, SEND 600+ of 0 fence, RDMA_READ 600+ fence, SEND 600+ of 6 "
-	       "fence, SEND 1+, ATOMIC_CMP_AND_SWP 8+ fence, RDMA_WRITE 600+ of 9 fence")},
+	 SAYS("a fenced request that sends what an earlier READ or atomic brings sends the bytes that were "
+	      "brought")},
+	{"after-atomics", POSTS("ATOMIC_FETCH_AND_ADD 8+, ATOMIC_CMP_AND_SWP 8+, SEND 600+ of 0 fence, "
+				"RDMA_WRITE 600+ of 1 fence, SEND_WITH_IMM 600+ of 0 fence")},
+	{"between", POSTS("RDMA_READ 2500+, RDMA_WRITE 1500+, SEND 40+, ATOMIC_FETCH_AND_ADD 8+, "
+			  "RDMA_WRITE_WITH_IMM 0+, SEND 600+ of 0 fence, RDMA_READ 600+ fence, SEND 600+ of "
+			  "6 fence, SEND 1+, ATOMIC_CMP_AND_SWP 8+ fence, RDMA_WRITE 600+ of 9 fence")},
 	{"all", POSTS("SEND 600+ fence, RDMA_WRITE 600+ fence, RDMA_READ 600+ fence, SEND 600+ of 2 fence, "
 		      "ATOMIC_FETCH_AND_ADD 8+ fence, SEND_WITH_IMM 600+ of 4 fence, ATOMIC_CMP_AND_SWP 8+ "
 		      "fence, RDMA_WRITE_WITH_IMM 600+ of 6 fence")},
 	{"twice", POSTS("RDMA_READ 2048+, SEND 600+ of 0 fence, RDMA_WRITE 700+, RDMA_READ 1025+, RDMA_WRITE "
 			"600+ of 3 fence, SEND 600+ of 3 fence")},
 	{"unsignaled",
-	 POSTS("RDMA_READ 2500+ unsignaled, RDMA_WRITE 1500+, SEND 40+, ATOMIC_FETCH_AND_ADD 8+ "
-	       "unsignaled, RDMA_WRITE_WITH_IMM 0+, SEND 600+ of 0 fence, RDMA_READ 600+ fence "
-	       "unsignaled, SEND 600+ of 6 fence, SEND 1+, ATOMIC_CMP_AND_SWP 8+ fence, RDMA_WRITE 600+ "
-	       "of 9 fence")},
+	 POSTS("RDMA_READ 2500+ unsignaled, RDMA_WRITE 1500+, SEND 40+, ATOMIC_FETCH_AND_ADD 8+ unsignaled, "
+	       "RDMA_WRITE_WITH_IMM 0+, SEND 600+ of 0 fence, RDMA_READ 600+ fence unsignaled, SEND 600+ of "
+	       "6 fence, SEND 1+, ATOMIC_CMP_AND_SWP 8+ fence, RDMA_WRITE 600+ of 9 fence")},
 	{"one-in-flight",
-	 POSTS("RDMA_READ 2500+, RDMA_WRITE 1500+, SEND 40+, ATOMIC_FETCH_AND_ADD 8+, "
-	       "RDMA_WRITE_WITH_IMM 0+, SEND 600+ of 0 fence, RDMA_READ 600+ fence, SEND 600+ of 6 "
-	       "fence, SEND 1+, ATOMIC_CMP_AND_SWP 8+ fence, RDMA_WRITE 600+ of 9 fence"),
+	 POSTS("RDMA_READ 2500+, RDMA_WRITE 1500+, SEND 40+, ATOMIC_FETCH_AND_ADD 8+, RDMA_WRITE_WITH_IMM "
+	       "0+, SEND 600+ of 0 fence, RDMA_READ 600+ fence, SEND 600+ of 6 fence, SEND 1+, "
+	       "ATOMIC_CMP_AND_SWP 8+ fence, RDMA_WRITE 600+ of 9 fence"),
 	 ARGS({"rd_atomic", 1})},
 	{"psn-wrap", ARGS({"psn", 0xfffffc})},
 	{"after-flush", QPS("RC"),
@@ -307,8 +326,8 @@ SCENARIO(in_order) = {
 	{"after-bind", QPS("RC XRC_SEND"),
 	 POSTS("RDMA_READ 2500+, BIND_MW fence, SEND 600+ of 0 fence, RDMA_WRITE 300+"),
 	 ERRATA("XRC_SEND/FENCE-XRC"), NEEDS("memory_windows/2"), ASK(""),
-	 SAYS("a fenced request that sends what an earlier READ or atomic brings sends the bytes that "
-	      "were brought")},
+	 SAYS("a fenced request that sends what an earlier READ or atomic brings sends the bytes that were "
+	      "brought")},
 	{"after-flush", QPS("XRC_SEND"),
 	 POSTS("FLUSH!, SEND 40 fence, RDMA_WRITE 900, ATOMIC_WRITE!, SEND 40 fence, RDMA_WRITE 900"),
 	 ARGS({"wr", 1}), NEEDS("operations/{qp}/FLUSH operations/{qp}/ATOMIC_WRITE"), ASK("posts"),
@@ -316,158 +335,46 @@ SCENARIO(in_order) = {
 	{"1", SUITE("rd_atomic"), QPS("RC XRC_SEND"),
 	 POSTS("RDMA_READ 1+ unsignaled, ATOMIC_FETCH_AND_ADD 8+, RDMA_READ 2500+, RDMA_WRITE 900+, "
 	       "ATOMIC_CMP_AND_SWP 8+ unsignaled, RDMA_READ 1024+ unsignaled, RDMA_READ 1+, "
-	       "ATOMIC_FETCH_AND_ADD 8+, RDMA_READ 2500+, RDMA_WRITE 900+ unsignaled, "
-	       "ATOMIC_CMP_AND_SWP 8+, RDMA_READ 1024+, RDMA_READ 1+, ATOMIC_FETCH_AND_ADD 8+, "
-	       "RDMA_READ 2500+, RDMA_WRITE 900+, ATOMIC_CMP_AND_SWP 8+, RDMA_READ 1024+, RDMA_READ 1+, "
-	       "ATOMIC_FETCH_AND_ADD 8+, RDMA_READ 2500+ unsignaled, RDMA_WRITE 900+"),
+	       "ATOMIC_FETCH_AND_ADD 8+, RDMA_READ 2500+, RDMA_WRITE 900+ unsignaled, ATOMIC_CMP_AND_SWP 8+, "
+	       "RDMA_READ 1024+, RDMA_READ 1+, ATOMIC_FETCH_AND_ADD 8+, RDMA_READ 2500+, RDMA_WRITE 900+, "
+	       "ATOMIC_CMP_AND_SWP 8+, RDMA_READ 1024+, RDMA_READ 1+, ATOMIC_FETCH_AND_ADD 8+, RDMA_READ "
+	       "2500+ unsignaled, RDMA_WRITE 900+"),
 	 ARGS({"rd_atomic", 1}, {"sq_depth", 32}), FORMS({""}, {"-wrap", {{"psn", 0xfffffa}}}),
 	 CLAUSE("ibv_modify_qp/DESCRIPTION/max_rd_atomic"), ERRATA("RD-ATOMIC XRC_SEND/XRC-ATTRIBUTES"),
 	 NEEDS(""), ASK(""),
-	 SAYS("more READs and atomics than max_rd_atomic are posted: a responder with as many "
-	      "resources answers all")},
+	 SAYS("more READs and atomics than max_rd_atomic are posted: a responder with as many resources "
+	      "answers all")},
 	{"2", ARGS({"rd_atomic", 2}, {"sq_depth", 32}), FORMS({""}, {"-wrap", {{"psn", 0xfffffa}}})},
 	{"max", ARGS({"rd_atomic", -1}, {"sq_depth", 32}), FORMS({""}, {"-wrap", {{"psn", 0xfffffa}}})},
-	{"256-send", SUITE("mtu"), QPS("RC UC XRC_SEND"),
-	 POSTS("SEND 255+, SEND_WITH_IMM 102+153, SEND 256+, SEND_WITH_IMM 102+154, SEND 257+, "
-	       "SEND_WITH_IMM 102+155, SEND 511+, SEND_WITH_IMM 204+307, SEND 512+, SEND_WITH_IMM "
-	       "204+308, SEND 513+, SEND_WITH_IMM 205+308, SEND 768+, SEND_WITH_IMM 307+461"),
-	 ARGS({"mtu", IBV_MTU_256}, {"sq_depth", 32}), CLAUSE("ibv_modify_qp/DESCRIPTION/path_mtu"),
-	 ERRATA("XRC_SEND/XRC-ATTRIBUTES"),
-	 SAYS("messages of lengths around multiples of the path MTU arrive with every byte")},
-	{"256-rdma", QPS("RC XRC_SEND"),
-	 POSTS("RDMA_WRITE 0+, RDMA_READ 0+, RDMA_WRITE 1+, RDMA_READ 1+, RDMA_WRITE 255+, RDMA_READ "
-	       "102+153, RDMA_WRITE 256+, RDMA_READ 102+154, RDMA_WRITE 257+, RDMA_READ 102+155, "
-	       "RDMA_WRITE 511+, RDMA_READ 204+307, RDMA_WRITE 512+, RDMA_READ 204+308, RDMA_WRITE "
-	       "513+, RDMA_READ 205+308, RDMA_WRITE 768+, RDMA_READ 307+461"),
-	 ARGS({"mtu", IBV_MTU_256}, {"sq_depth", 32})},
-	{"256-rdma", QPS("UC"),
-	 POSTS("RDMA_WRITE 0+, RDMA_WRITE_WITH_IMM 0+, RDMA_WRITE 1+, RDMA_WRITE_WITH_IMM 1+, "
-	       "RDMA_WRITE 255+, RDMA_WRITE_WITH_IMM 102+153, RDMA_WRITE 256+, RDMA_WRITE_WITH_IMM "
-	       "102+154, RDMA_WRITE 257+, RDMA_WRITE_WITH_IMM 102+155, RDMA_WRITE 511+, "
-	       "RDMA_WRITE_WITH_IMM 204+307, RDMA_WRITE 512+, RDMA_WRITE_WITH_IMM 204+308, RDMA_WRITE "
-	       "513+, RDMA_WRITE_WITH_IMM 205+308, RDMA_WRITE 768+, RDMA_WRITE_WITH_IMM 307+461"),
-	 ARGS({"mtu", IBV_MTU_256}, {"sq_depth", 32})},
-	{"512-send", QPS("RC UC XRC_SEND"),
-	 POSTS("SEND 511+, SEND_WITH_IMM 204+307, SEND 512+, SEND_WITH_IMM 204+308, SEND 513+, "
-	       "SEND_WITH_IMM 205+308, SEND 1023+, SEND_WITH_IMM 409+614, SEND 1024+, SEND_WITH_IMM "
-	       "409+615, SEND 1025+, SEND_WITH_IMM 410+615, SEND 1536+, SEND_WITH_IMM 614+922"),
-	 ARGS({"mtu", IBV_MTU_512}, {"sq_depth", 32})},
-	{"512-rdma", QPS("RC XRC_SEND"),
-	 POSTS("RDMA_WRITE 0+, RDMA_READ 0+, RDMA_WRITE 1+, RDMA_READ 1+, RDMA_WRITE 511+, RDMA_READ "
-	       "204+307, RDMA_WRITE 512+, RDMA_READ 204+308, RDMA_WRITE 513+, RDMA_READ 205+308, "
-	       "RDMA_WRITE 1023+, RDMA_READ 409+614, RDMA_WRITE 1024+, RDMA_READ 409+615, RDMA_WRITE "
-	       "1025+, RDMA_READ 410+615, RDMA_WRITE 1536+, RDMA_READ 614+922"),
-	 ARGS({"mtu", IBV_MTU_512}, {"sq_depth", 32})},
-	{"512-rdma", QPS("UC"),
-	 POSTS("RDMA_WRITE 0+, RDMA_WRITE_WITH_IMM 0+, RDMA_WRITE 1+, RDMA_WRITE_WITH_IMM 1+, "
-	       "RDMA_WRITE 511+, RDMA_WRITE_WITH_IMM 204+307, RDMA_WRITE 512+, RDMA_WRITE_WITH_IMM "
-	       "204+308, RDMA_WRITE 513+, RDMA_WRITE_WITH_IMM 205+308, RDMA_WRITE 1023+, "
-	       "RDMA_WRITE_WITH_IMM 409+614, RDMA_WRITE 1024+, RDMA_WRITE_WITH_IMM 409+615, RDMA_WRITE "
-	       "1025+, RDMA_WRITE_WITH_IMM 410+615, RDMA_WRITE 1536+, RDMA_WRITE_WITH_IMM 614+922"),
-	 ARGS({"mtu", IBV_MTU_512}, {"sq_depth", 32})},
-	{"1024-send", QPS("RC UC XRC_SEND"),
-	 POSTS("SEND 1023+, SEND_WITH_IMM 409+614, SEND 1024+, SEND_WITH_IMM 409+615, SEND 1025+, "
-	       "SEND_WITH_IMM 410+615, SEND 2047+, SEND_WITH_IMM 818+1229, SEND 2048+, SEND_WITH_IMM "
-	       "819+1229, SEND 2049+, SEND_WITH_IMM 819+1230, SEND 3072+, SEND_WITH_IMM 1228+1844"),
-	 ARGS({"mtu", IBV_MTU_1024}, {"sq_depth", 32})},
-	{"1024-rdma", QPS("RC XRC_SEND"),
-	 POSTS("RDMA_WRITE 0+, RDMA_READ 0+, RDMA_WRITE 1+, RDMA_READ 1+, RDMA_WRITE 1023+, RDMA_READ "
-	       "409+614, RDMA_WRITE 1024+, RDMA_READ 409+615, RDMA_WRITE 1025+, RDMA_READ 410+615, "
-	       "RDMA_WRITE 2047+, RDMA_READ 818+1229, RDMA_WRITE 2048+, RDMA_READ 819+1229, RDMA_WRITE "
-	       "2049+, RDMA_READ 819+1230, RDMA_WRITE 3072+, RDMA_READ 1228+1844"),
-	 ARGS({"mtu", IBV_MTU_1024}, {"sq_depth", 32})},
-	{"1024-rdma", QPS("UC"),
-	 POSTS("RDMA_WRITE 0+, RDMA_WRITE_WITH_IMM 0+, RDMA_WRITE 1+, RDMA_WRITE_WITH_IMM 1+, "
-	       "RDMA_WRITE 1023+, RDMA_WRITE_WITH_IMM 409+614, RDMA_WRITE 1024+, RDMA_WRITE_WITH_IMM "
-	       "409+615, RDMA_WRITE 1025+, RDMA_WRITE_WITH_IMM 410+615, RDMA_WRITE 2047+, "
-	       "RDMA_WRITE_WITH_IMM 818+1229, RDMA_WRITE 2048+, RDMA_WRITE_WITH_IMM 819+1229, "
-	       "RDMA_WRITE 2049+, RDMA_WRITE_WITH_IMM 819+1230, RDMA_WRITE 3072+, RDMA_WRITE_WITH_IMM "
-	       "1228+1844"),
-	 ARGS({"mtu", IBV_MTU_1024}, {"sq_depth", 32})},
-	{"2048-send", QPS("RC UC XRC_SEND"),
-	 POSTS("SEND 0+, SEND_WITH_IMM 0+, SEND 1+, SEND_WITH_IMM 1+, SEND 2047+, SEND_WITH_IMM "
-	       "818+1229, SEND 2048+, SEND_WITH_IMM 819+1229, SEND 2049+, SEND_WITH_IMM 819+1230, SEND "
-	       "4095+, SEND_WITH_IMM 1638+2457, SEND 4096+, SEND_WITH_IMM 1638+2458"),
-	 ARGS({"mtu", IBV_MTU_2048}, {"sq_depth", 32})},
-	{"2048-rdma", QPS("RC XRC_SEND"),
-	 POSTS("RDMA_WRITE 0+, RDMA_READ 0+, RDMA_WRITE 1+, RDMA_READ 1+, RDMA_WRITE 2047+, RDMA_READ "
-	       "818+1229, RDMA_WRITE 2048+, RDMA_READ 819+1229, RDMA_WRITE 2049+, RDMA_READ 819+1230, "
-	       "RDMA_WRITE 4095+, RDMA_READ 1638+2457, RDMA_WRITE 4096+, RDMA_READ 1638+2458, "
-	       "RDMA_WRITE 4096+1, RDMA_READ 1638+2459, RDMA_WRITE 4096+2048, RDMA_READ 2457+3687"),
-	 ARGS({"mtu", IBV_MTU_2048}, {"sq_depth", 32})},
-	{"2048-rdma", QPS("UC"),
-	 POSTS("RDMA_WRITE 0+, RDMA_WRITE_WITH_IMM 0+, RDMA_WRITE 1+, RDMA_WRITE_WITH_IMM 1+, "
-	       "RDMA_WRITE 2047+, RDMA_WRITE_WITH_IMM 818+1229, RDMA_WRITE 2048+, RDMA_WRITE_WITH_IMM "
-	       "819+1229, RDMA_WRITE 2049+, RDMA_WRITE_WITH_IMM 819+1230, RDMA_WRITE 4095+, "
-	       "RDMA_WRITE_WITH_IMM 1638+2457, RDMA_WRITE 4096+, RDMA_WRITE_WITH_IMM 1638+2458, "
-	       "RDMA_WRITE 4096+1, RDMA_WRITE_WITH_IMM 1638+2459, RDMA_WRITE 4096+2048, "
-	       "RDMA_WRITE_WITH_IMM 2457+3687"),
-	 ARGS({"mtu", IBV_MTU_2048}, {"sq_depth", 32})},
-	{"4096-send", QPS("RC UC XRC_SEND"),
-	 POSTS("SEND 0+, SEND_WITH_IMM 0+, SEND 1+, SEND_WITH_IMM 1+, SEND 4095+, SEND_WITH_IMM "
-	       "1638+2457, SEND 4096+, SEND_WITH_IMM 1638+2458"),
-	 ARGS({"mtu", IBV_MTU_4096}, {"sq_depth", 32})},
-	{"4096-rdma", QPS("RC XRC_SEND"),
-	 POSTS("RDMA_WRITE 0+, RDMA_READ 0+, RDMA_WRITE 1+, RDMA_READ 1+, RDMA_WRITE 4095+, RDMA_READ "
-	       "1638+2457, RDMA_WRITE 4096+, RDMA_READ 1638+2458, RDMA_WRITE 4096+1, RDMA_READ "
-	       "1638+2459, RDMA_WRITE 4096+4095, RDMA_READ 3276+4096+819, RDMA_WRITE 4096+4096, "
-	       "RDMA_READ 3276+4096+820, RDMA_WRITE 4096+4096+1, RDMA_READ 3277+4096+820, RDMA_WRITE "
-	       "4096+4096+4096, RDMA_READ 4096+4096+4096"),
-	 ARGS({"mtu", IBV_MTU_4096}, {"sq_depth", 32})},
-	{"4096-rdma", QPS("UC"),
-	 POSTS("RDMA_WRITE 0+, RDMA_WRITE_WITH_IMM 0+, RDMA_WRITE 1+, RDMA_WRITE_WITH_IMM 1+, "
-	       "RDMA_WRITE 4095+, RDMA_WRITE_WITH_IMM 1638+2457, RDMA_WRITE 4096+, RDMA_WRITE_WITH_IMM "
-	       "1638+2458, RDMA_WRITE 4096+1, RDMA_WRITE_WITH_IMM 1638+2459, RDMA_WRITE 4096+4095, "
-	       "RDMA_WRITE_WITH_IMM 3276+4096+819, RDMA_WRITE 4096+4096, RDMA_WRITE_WITH_IMM "
-	       "3276+4096+820, RDMA_WRITE 4096+4096+1, RDMA_WRITE_WITH_IMM 3277+4096+820, RDMA_WRITE "
-	       "4096+4096+4096, RDMA_WRITE_WITH_IMM 4096+4096+4096"),
-	 ARGS({"mtu", IBV_MTU_4096}, {"sq_depth", 32})},
+	BY_MTU(256, SUITE("mtu"), CLAUSE("ibv_modify_qp/DESCRIPTION/path_mtu"),
+	       ERRATA("XRC_SEND/XRC-ATTRIBUTES"),
+	       SAYS("messages of lengths around multiples of the path MTU arrive with every byte")),
+	BY_MTU(512),
+	BY_MTU(1024),
+	BY_MTU(2048),
+	BY_MTU(4096),
 	{"lists", SUITE("ring"), QPS("RC UC XRC_SEND"),
 	 POSTS("RDMA_WRITE 17+1+90 unsignaled, SEND_WITH_IMM inline 100 unsignaled, SEND inline 0, "
 	       "RDMA_WRITE 5+64+3+200, SEND_WITH_IMM inline 1 most unsignaled, SEND 33 unsignaled, "
 	       "RDMA_WRITE inline 1+15+16"),
 	 ARGS({"rounds", 40}), CLAUSE("ibv_create_qp/DESCRIPTION/max_send_wr"), ERRATA(""), ASK("posts"),
-	 SAYS("requests with lists of SGEs and with inline data are executed as posted, at any place "
-	      "of the queue")},
+	 SAYS("requests with lists of SGEs and with inline data are executed as posted, at any place of the "
+	      "queue")},
 	{"each", ARGS({"rounds", 40}, {"each", 1})},
 	{"turns", ARGS({"rounds", 40}, {"wr", 1}, {"turns", 1}, {"each", 1})},
 	{"lists", QPS("UD"),
-	 POSTS("SEND_WITH_IMM 17+1+90 unsignaled, SEND inline 100 unsignaled, SEND_WITH_IMM inline 0, "
-	       "SEND 5+64+3+200, SEND_WITH_IMM inline 1 most unsignaled, SEND 33 unsignaled, "
-	       "SEND_WITH_IMM inline 1+15+16"),
+	 POSTS("SEND_WITH_IMM 17+1+90 unsignaled, SEND inline 100 unsignaled, SEND_WITH_IMM inline 0, SEND "
+	       "5+64+3+200, SEND_WITH_IMM inline 1 most unsignaled, SEND 33 unsignaled, SEND_WITH_IMM inline "
+	       "1+15+16"),
 	 ARGS({"rounds", 40})},
 	{"each", ARGS({"rounds", 40}, {"each", 1})},
 	{"turns", ARGS({"rounds", 40}, {"wr", 1}, {"turns", 1}, {"each", 1})},
 	{"long-lists", QPS("RC UC XRC_SEND"),
-	 POSTS("RDMA_WRITE 0+1+255+257+0+3+512+64+0+300+5+0, RDMA_WRITE "
-	       "1+2+3+4+5+6+7+8+9+10+11+12+13+14+15+16+17+18+19+20+21+22+23+24+25+26+27+28+29+0, "
-	       "RDMA_WRITE 1024+0+1023+1+1, RDMA_WRITE "
-	       "0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+7, RDMA_WRITE "
-	       "20+21+22+23+24+25+26+27+28+29+30+31+32+33+34+35+36+37+38+39+40+41+42+43, SEND "
-	       "0+1+255+257+0+3+512+64+0+300+5+0, SEND "
-	       "1+2+3+4+5+6+7+8+9+10+11+12+13+14+15+16+17+18+19+20+21+22+23+24+25+26+27+28+29+0, SEND "
-	       "1024+0+1023+1+1, SEND 0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+7, SEND "
-	       "20+21+22+23+24+25+26+27+28+29+30+31+32+33+34+35+36+37+38+39+40+41+42+43, RDMA_READ "
-	       "0+1+255+257+0+3+512+64+0+300+5+0, RDMA_READ "
-	       "1+2+3+4+5+6+7+8+9+10+11+12+13+14+15+16+17+18+19+20+21+22+23+24+25+26+27+28+29+0, "
-	       "RDMA_READ 1024+0+1023+1+1, RDMA_READ "
-	       "0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+7, RDMA_READ "
-	       "20+21+22+23+24+25+26+27+28+29+30+31+32+33+34+35+36+37+38+39+40+41+42+43, SEND_WITH_IMM "
-	       "0+1+255+257+0+3+512+64+0+300+5+0, SEND_WITH_IMM "
-	       "1+2+3+4+5+6+7+8+9+10+11+12+13+14+15+16+17+18+19+20+21+22+23+24+25+26+27+28+29+0, "
-	       "SEND_WITH_IMM 1024+0+1023+1+1, SEND_WITH_IMM "
-	       "0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+7, SEND_WITH_IMM "
-	       "20+21+22+23+24+25+26+27+28+29+30+31+32+33+34+35+36+37+38+39+40+41+42+43"),
+	 POSTS(LISTS("RDMA_WRITE") ", " LISTS("SEND") ", " LISTS("RDMA_READ") ", " LISTS("SEND_WITH_IMM")),
 	 ARGS({"mtu", IBV_MTU_256}, {"sq_depth", 32}), CLAUSE("ibv_post_send/DESCRIPTION/state"), ASK(""),
 	 SGES(30),
 	 SAYS("requests with lists of up to 30 SGEs, some of them empty, are executed with every byte")},
-	{"long-lists", QPS("UD"),
-	 POSTS("SEND 1+2+3+4+5+6+7+8+9+10+11+12+13+14+15+16+17+18+19+20+21+22+23+24+25+26+27+28+29+0, "
-	       "SEND 0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+7, SEND "
-	       "20+21+22+23+24+25+26+27+28+29+30+31+32+33+34+35+36+37+38+39+40+41+42+43, SEND_WITH_IMM "
-	       "1+2+3+4+5+6+7+8+9+10+11+12+13+14+15+16+17+18+19+20+21+22+23+24+25+26+27+28+29+0, "
-	       "SEND_WITH_IMM 0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+0+7, "
-	       "SEND_WITH_IMM 20+21+22+23+24+25+26+27+28+29+30+31+32+33+34+35+36+37+38+39+40+41+42+43"),
+	{"long-lists", QPS("UD"), POSTS(SHORT_LISTS("SEND") ", " SHORT_LISTS("SEND_WITH_IMM")),
 	 ARGS({"mtu", IBV_MTU_256}, {"sq_depth", 32}), SGES(30)},
 	{},
 };
@@ -497,7 +404,6 @@ static void late_receives(struct kit *k)
 		if (KIT_GOOD(k))
 			finish(k, plans, 0);
 	}
-	link_destroy(&other);
 }
 
 SCENARIO(late_receives) = {
@@ -544,19 +450,7 @@ static bool pair_create(struct kit *k, struct pair *p, size_t size)
 		p->peers_mr = ibv_reg_mr(k->r->dut.responder.pd, p->peers, size,
 					 access | (k->l->qpt == IBV_QPT_UC ? 0 : IBV_ACCESS_REMOTE_READ));
 	}
-	if (!p->mr || !p->peers_mr)
-		KIT_FAULT(k, "no memory of %zu bytes", size);
-	return p->mr && p->peers_mr;
-}
-
-static void pair_destroy(struct pair *p)
-{
-	if (p->mr)
-		ibv_dereg_mr(p->mr);
-	if (p->peers_mr)
-		ibv_dereg_mr(p->peers_mr);
-	end_free(p->own);
-	end_free(p->peers);
+	return KIT_MUST(k, p->mr && p->peers_mr, "no memory of %zu bytes", size);
 }
 
 /* A WRITE of the first half, one of the second, and a READ of all into the requester's buffer, which was cleared. */
@@ -603,20 +497,17 @@ static void long_messages(struct kit *k)
 {
 	const struct link_opts opts = options(k);
 	uint32_t len = kit_arg(k, "bytes", 0), x = k->r->seed + 1;
-	uint8_t *copy = malloc(2 * len);
+	uint8_t *copy = made_zeroed(2, len);
 	struct pair p = {0};
 
-	if (copy && kit_link(k, API_POST, &opts) && pair_create(k, &p, 2 * len)) {
-		k->res->log.mtu = 128u << link_mtu(k->l);
-		for (uint32_t i = 0; i < 2 * len; i++, x = x * 1664525u + 1013904223u)
-			p.own[i] = x >> 24;
-		memset(p.peers, 0, 2 * len);
-		end_written(p.peers, 2 * len);
-		post_long(k, &p, copy, len);
-	}
-	link_destroy(k->l);
-	pair_destroy(&p);
-	free(copy);
+	if (!copy || !kit_link(k, API_POST, &opts) || !pair_create(k, &p, 2 * len))
+		return;
+	k->res->log.mtu = 128u << link_mtu(k->l);
+	for (uint32_t i = 0; i < 2 * len; i++, x = x * 1664525u + 1013904223u)
+		p.own[i] = x >> 24;
+	memset(p.peers, 0, 2 * len);
+	end_written(p.peers, 2 * len);
+	post_long(k, &p, copy, len);
 }
 
 SCENARIO(long_messages) = {

@@ -139,7 +139,6 @@ static void threads_two_qps(struct kit *k)
 			judge_regions(k, &other, REGIONS * num, num);
 		}
 	}
-	link_destroy(&other);
 }
 
 SCENARIO(threads_two_qps) = {
@@ -255,31 +254,22 @@ static void region_excludes_bind(struct kit *k)
 	if (v.mw)
 		mr = ibv_reg_mr(pd, k->l->local.base, k->l->local.size,
 				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
-	if (!mr) {
-		KIT_FAULT(k, "a window or its region: %s", errno_name(errno));
-	} else {
-		v.bind.bind_info = (struct ibv_mw_bind_info){mr, (uintptr_t)k->l->local.base, 64,
-							     IBV_ACCESS_REMOTE_READ};
-		log_call(&k->res->log, "ibv_wr_start(qpx); ibv_wr_send(qpx); /* another thread: "
-				       "ibv_bind_mw(qp, mw, bind) */ ibv_wr_abort(qpx)");
-		ibv_wr_start(k->l->qpx);
-		build_some(k->l);
-		pthread_create(&thread, NULL, visit, &v);
-		entered = entered_within(&v, LONG_MS);
-		watchdog_lost(); /* this timeout is expected */
-		ibv_wr_abort(k->l->qpx);
-		pthread_join(thread, NULL);
-		if (!kit_holds(k, !entered))
-			KIT_FAULT(k, "another thread bound a window in the critical region of the QP");
-		if (v.rc)
-			KIT_FAULT(k, "ibv_bind_mw was refused with %s", errno_name(v.rc));
-		else
-			kit_expect(k, k->l, k->l->cq, k->l->qp, 0xb1d, IBV_WC_SUCCESS);
-	}
-	if (v.mw && ibv_dealloc_mw(v.mw))
-		KIT_FAULT(k, "ibv_dealloc_mw failed");
-	if (mr && ibv_dereg_mr(mr))
-		KIT_FAULT(k, "ibv_dereg_mr failed after the window was freed");
+	KIT_CHECK(k, mr, "a window or its region: %s", errno_name(errno));
+	v.bind.bind_info =
+		(struct ibv_mw_bind_info){mr, (uintptr_t)k->l->local.base, 64, IBV_ACCESS_REMOTE_READ};
+	log_call(&k->res->log, "ibv_wr_start(qpx); ibv_wr_send(qpx); /* another thread: "
+			       "ibv_bind_mw(qp, mw, bind) */ ibv_wr_abort(qpx)");
+	ibv_wr_start(k->l->qpx);
+	build_some(k->l);
+	pthread_create(&thread, NULL, visit, &v);
+	entered = entered_within(&v, LONG_MS);
+	watchdog_lost(); /* this timeout is expected */
+	ibv_wr_abort(k->l->qpx);
+	pthread_join(thread, NULL);
+	KIT_CHECK(k, !entered, "another thread bound a window in the critical region of the QP");
+	KIT_CHECK(k, !v.rc, "ibv_bind_mw was refused with %s", errno_name(v.rc));
+	kit_expect(k, k->l, k->l->cq, k->l->qp, 0xb1d, IBV_WC_SUCCESS);
+	KIT_CHECK(k, !ibv_dealloc_mw(v.mw), "ibv_dealloc_mw failed"); /* before the region */
 }
 
 SCENARIO(region_excludes_bind) = {
@@ -322,7 +312,6 @@ static void region_of_one_qp(struct kit *k)
 		if (!kit_holds(k, entered))
 			KIT_FAULT(k, "the critical region of one QP keeps a thread off another QP");
 	}
-	link_destroy(&other);
 }
 
 SCENARIO(region_of_one_qp) = {
@@ -346,17 +335,11 @@ static void thread_domain(struct kit *k)
 	}
 	KIT_CHECK(k, attr.td, "ibv_alloc_td failed with %s", errno_name(errno));
 	opts.pd = ibv_alloc_parent_domain(ctx, &attr);
-	if (!opts.pd)
-		KIT_FAULT(k, "ibv_alloc_parent_domain failed with %s", errno_name(errno));
-	else if (kit_link(k, API_WR, &opts))
+	KIT_CHECK(k, opts.pd, "ibv_alloc_parent_domain failed with %s", errno_name(errno));
+	if (kit_link(k, API_WR, &opts))
 		second_visitor(k, false, false);
 	if (KIT_GOOD(k))
 		kit_alive(k, k->l);
-	link_destroy(k->l);
-	if (opts.pd && ibv_dealloc_pd(opts.pd))
-		KIT_FAULT(k, "the parent domain cannot be deallocated after its QP");
-	if (ibv_dealloc_td(attr.td))
-		KIT_FAULT(k, "the thread domain cannot be deallocated after its parent domain");
 }
 
 SCENARIO(thread_domain) = {

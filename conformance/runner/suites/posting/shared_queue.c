@@ -199,9 +199,6 @@ static void threads_one_queue(struct kit *k)
 		if (KIT_GOOD(k))
 			judge(k, &q);
 	}
-	own_destroy(&q.o);
-	if (q.srq)
-		ibv_destroy_srq(q.srq);
 }
 
 SCENARIO(threads_one_queue) = {

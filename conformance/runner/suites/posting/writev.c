@@ -54,9 +54,7 @@ static void finish(struct kit *k, struct link *l, struct cm *cm)
 
 static bool check(struct kit *k, int ret, const struct cm *cm)
 {
-	if (ret)
-		KIT_FAULT(k, "%s failed with %s", cm->step, errno_name(ret));
-	return !ret;
+	return KIT_MUST(k, !ret, "%s failed with %s", cm->step, errno_name(ret));
 }
 
 static bool lend(struct kit *k, struct link *l, struct cm *cm)
