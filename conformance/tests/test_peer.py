@@ -261,7 +261,7 @@ def test_a_call_that_is_cut_short(peer):
 
 
 def test_a_call_before_the_device_is_open(peer):
-    status, said, _ = peer(HEAD.pack(MAGIC, CALLS.index("query"), 1, 0, 4) + bytes(4))
+    status, said, _ = peer(HEAD.pack(MAGIC, CALLS.index("query"), 1, 0, 0))
     assert (status, len(said)) == (0, HEAD.size)
     magic, _, _, error, length = HEAD.unpack(said)
     assert (magic, length) == (MAGIC, 0) and error > 0

@@ -11,19 +11,31 @@
 
 #define GRACE_MS 2000
 
-static const agent_handler handlers[PEER_NUM_CALLS] = {
-#define X(name, ...) agent_##name,
-	PEER_CALLS(X)
-#undef X
+/* serve_NAME() finds the objects of a call. */
+#define NEED(kind, name)                                                                                     \
+	c.name = agent_find(a, c.call->name, KIND_##kind, &bad);                                             \
+	bad |= !c.name;
+#define MAY(kind, name) c.name = agent_find(a, c.call->name, KIND_##kind, &bad);
+#define CALL(name, objects, ...)                                                                             \
+	static int serve_##name(struct agent *a, const void *call, struct agent_tail tail, void *answer)     \
+	{                                                                                                    \
+		struct agent_##name c = {.a = a, .call = call, .answer = answer, .tail = tail};              \
+		bool bad = false;                                                                            \
+                                                                                                             \
+		objects return bad ? EBADF : agent_##name(&c);                                               \
+	}
+#include "remote/calls.h"
+
+static int (*const serve[PEER_NUM_CALLS])(struct agent *a, const void *call, struct agent_tail tail,
+					  void *answer) = {
+#define CALL(name, ...) serve_##name,
+#include "remote/calls.h"
 };
 
 /* Destroys the objects that the runner has not destroyed. */
 static void destroy_all(struct agent *a)
 {
-	const struct peer_cm end = {.stage = PEER_CM_CLOSE};
-	struct peer_cm_answer answer;
-
-	agent_cm(a, &(struct agent_args){.call = &end}, &answer);
+	agent_close_connection(a);
 	agent_destroy_objects(a);
 	if (a->open)
 		end_close(&a->end);
@@ -72,18 +84,19 @@ static int serve_call(struct agent *a, int out, const struct peer_head *head, st
 		uint64_t align;
 		uint8_t bytes[4096];
 	} call = {}, fixed = {};
-	const struct agent_args args = {&call, body->at + info->call, body->length - info->call};
+	const struct agent_tail tail = {body->at + info->call, body->length - info->call};
 	int err = EBADFD;
 
-	_Static_assert(sizeof(struct peer_opened) <= sizeof(fixed), "an answer is larger than its place");
+	_Static_assert(sizeof(struct peer_open_answer) <= sizeof(fixed),
+		       "an answer is larger than its place");
 	memcpy(&call, body->at, info->call);
 	a->tail.length = 0;
 	if (a->open || head->call == PEER_open)
-		err = handlers[head->call](a, &args, &fixed);
+		err = serve[head->call](a, &call, tail, &fixed);
 	return answer(a, out, head, err, &fixed);
 }
 
-static int serve(struct agent *a, int in, int out)
+static int serve_all(struct agent *a, int in, int out)
 {
 	struct peer_bytes body = {};
 	struct peer_head head;
@@ -136,7 +149,7 @@ int agent_main(void)
 		return refuse("no descriptor or no thread is left");
 	pthread_detach(watch);
 	snprintf(hello, sizeof(hello), PEER_HELLO " %u %x\n", PEER_VERSION, peer_stamp());
-	ret = peer_write(out, hello, strlen(hello), -1) ? 0 : serve(&agent, in, out);
+	ret = peer_write(out, hello, strlen(hello), -1) ? 0 : serve_all(&agent, in, out);
 	destroy_all(&agent);
 	close(out);
 	return ret;

@@ -6,34 +6,33 @@
 
 #include "remote/agent.h"
 
-static void close_connection(struct agent *a)
+void agent_close_connection(struct agent *a)
 {
 	for (peer_id id = 1; id < PEER_OBJECTS; id++)
-		if (a->objects[id].kind == KIND_LENT || (a->cm.peer_pd && a->objects[id].at == a->cm.peer_pd))
+		if (a->objects[id].lent)
 			agent_forget(a, id);
 	cm_close(&a->cm);
 }
 
-/* The protection domain has the kind of any other, so that memory can be registered in it. */
 static int lend(struct agent *a, struct peer_cm_answer *answer)
 {
-	answer->pd = agent_keep(a, KIND_PD, a->cm.peer_pd);
-	answer->cq = agent_keep(a, KIND_LENT, a->cm.peer_cq);
-	answer->qp = agent_keep(a, KIND_LENT, a->cm.peer);
+	answer->pd = agent_keep(a, KIND_PD, true, a->cm.peer_pd);
+	answer->cq = agent_keep(a, KIND_CQ, true, a->cm.peer_cq);
+	answer->qp = agent_keep(a, KIND_QP, true, a->cm.peer);
 	answer->qp_num = a->cm.peer->qp_num;
 	return answer->pd && answer->cq && answer->qp ? 0 : ENFILE;
 }
 
-int agent_cm(struct agent *a, const struct agent_args *args, void *to)
+int agent_cm(struct agent_cm *c)
 {
-	const struct peer_cm *call = args->call;
-	struct peer_cm_answer *answer = to;
+	struct peer_cm_answer *answer = c->answer;
+	struct agent *a = c->a;
 	uint16_t port = 0;
 
 	a->cm.step = "stage";
-	switch (call->stage) {
+	switch (c->call->stage) {
 	case PEER_CM_LISTEN:
-		close_connection(a);
+		agent_close_connection(a);
 		answer->error = cm_listen(&a->cm, a->end.address, &port);
 		answer->port = port;
 		break;
@@ -46,7 +45,7 @@ int agent_cm(struct agent *a, const struct agent_args *args, void *to)
 		answer->error = a->cm.server ? cm_established(&a->cm, a->timeout_ms) : EINVAL;
 		break;
 	case PEER_CM_CLOSE:
-		close_connection(a);
+		agent_close_connection(a);
 		return 0;
 	default:
 		return EINVAL;

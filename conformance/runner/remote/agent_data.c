@@ -11,14 +11,14 @@
 #define CANARY 0xc7
 
 /* Collects what has changed here since the last synchronization, in the blocks of the call. */
-static int own_changes(struct agent *a, const struct agent_args *args, uint32_t num)
+static int own_changes(struct agent *a, const uint8_t *blocks, uint32_t num)
 {
 	struct peer_span block;
 	size_t total = 0;
 
 	a->scratch.length = 0;
 	for (uint32_t i = 0; i < num; i++) {
-		memcpy(&block, args->tail + i * sizeof(block), sizeof(block));
+		memcpy(&block, blocks + i * sizeof(block), sizeof(block));
 		total += block.length;
 		if (!pool_holds(&a->pool, block.offset, block.length) || total > a->pool.size)
 			return EPROTO;
@@ -28,17 +28,17 @@ static int own_changes(struct agent *a, const struct agent_args *args, uint32_t 
 	return 0;
 }
 
-int agent_sync(struct agent *a, const struct agent_args *args, void *to)
+int agent_sync(struct agent_sync *c)
 {
-	const struct peer_sync *call = args->call;
-	size_t blocks = call->num_blocks * sizeof(struct peer_span);
+	size_t blocks = c->call->num_blocks * sizeof(struct peer_span);
+	struct agent *a = c->a;
 	int err;
 
-	if (call->num_blocks > PEER_OBJECTS || blocks > args->tail_length)
+	if (c->call->num_blocks > PEER_OBJECTS || blocks > c->tail.length)
 		return EPROTO;
-	err = own_changes(a, args, call->num_blocks);
+	err = own_changes(a, c->tail.at, c->call->num_blocks);
 	if (!err)
-		err = pool_apply(&a->pool, args->tail + blocks, args->tail_length - blocks);
+		err = pool_apply(&a->pool, c->tail.at + blocks, c->tail.length - blocks);
 	if (err)
 		return err;
 	/* bytes written by both sides take the runner's value: it writes before a request is posted */
@@ -46,82 +46,56 @@ int agent_sync(struct agent *a, const struct agent_args *args, void *to)
 	return peer_append(&a->tail, a->scratch.at, a->scratch.length) ? 0 : ENOMEM;
 }
 
-int agent_copy_dm(struct agent *a, const struct agent_args *args, void *to)
+int agent_copy_dm(struct agent_copy_dm *c)
 {
-	const struct peer_copy_dm *call = args->call;
-	bool bad = false;
-	struct ibv_dm *dm = agent_find(a, call->dm, KIND_DM, &bad);
+	const struct peer_copy_dm *call = c->call;
 
-	if (bad || !dm)
-		return EBADF;
 	if (!call->length)
-		return ibv_memcpy_to_dm(dm, call->offset, args->tail, args->tail_length);
-	if (call->length > a->pool.size || !peer_append(&a->tail, NULL, call->length))
+		return ibv_memcpy_to_dm(c->dm, call->offset, c->tail.at, c->tail.length);
+	if (call->length > c->a->pool.size || !peer_append(&c->a->tail, NULL, call->length))
 		return ENOMEM;
-	return ibv_memcpy_from_dm(a->tail.at, dm, call->offset, call->length);
+	return ibv_memcpy_from_dm(c->a->tail.at, c->dm, call->offset, call->length);
 }
 
-static struct ibv_cq *find_cq(struct agent *a, peer_id id, bool *extended)
+int agent_req_notify_cq(struct agent_req_notify_cq *c)
 {
-	bool lent = false, bad = false;
-	struct ibv_cq *cq = agent_find(a, id, KIND_CQ, &bad);
-
-	*extended = !bad && id && a->objects[id].extended;
-	return bad ? agent_find(a, id, KIND_LENT, &lent) : cq;
+	return ibv_req_notify_cq(c->cq, c->call->solicited_only);
 }
 
-int agent_req_notify_cq(struct agent *a, const struct agent_args *args, void *to)
+int agent_modify_cq(struct agent_modify_cq *c)
 {
-	const struct peer_notify *call = args->call;
-	bool extended;
-	struct ibv_cq *cq = find_cq(a, call->cq, &extended);
+	struct ibv_modify_cq_attr attr = c->call->attr;
 
-	return cq ? ibv_req_notify_cq(cq, call->solicited_only) : EBADF;
+	return ibv_modify_cq(c->cq, &attr);
 }
 
-int agent_modify_cq(struct agent *a, const struct agent_args *args, void *to)
+int agent_query_rt_values(struct agent_query_rt_values *c)
 {
-	const struct peer_modify_cq *call = args->call;
-	struct ibv_modify_cq_attr attr = call->attr;
-	bool extended;
-	struct ibv_cq *cq = find_cq(a, call->cq, &extended);
-
-	return cq ? ibv_modify_cq(cq, &attr) : EBADF;
+	return dut_ticks(&c->a->end, &c->answer->raw_clock) ? 0 : EOPNOTSUPP;
 }
 
-int agent_query_rt_values(struct agent *a, const struct agent_args *args, void *to)
+int agent_poll_cq(struct agent_poll_cq *c)
 {
-	struct peer_ticks *answer = to;
-
-	return dut_ticks(&a->end, &answer->raw_clock) ? 0 : EOPNOTSUPP;
-}
-
-int agent_poll_cq(struct agent *a, const struct agent_args *args, void *to)
-{
-	const struct peer_poll *call = args->call;
-	struct peer_poll *answer = to;
+	const struct agent_object *o = &c->a->objects[c->call->cq];
+	int num = c->call->num;
+	size_t size = num * sizeof(struct ibv_wc);
 	struct ibv_wc wc[PEER_WRS + 1];
-	size_t size = call->num * sizeof(wc[0]);
 	uint8_t *behind;
-	bool extended;
-	struct ibv_cq *cq = find_cq(a, call->cq, &extended);
 
-	if (!cq)
-		return EBADF;
-	if (call->num < 1 || call->num > PEER_WRS || args->tail_length != size)
+	if (num < 1 || num > PEER_WRS || c->tail.length != size)
 		return EINVAL;
-	memcpy(wc, args->tail, size);
-	behind = (uint8_t *)&wc[call->num];
+	memcpy(wc, c->tail.at, size);
+	behind = (uint8_t *)&wc[num];
 	memset(behind, CANARY, sizeof(wc[0]));
-	if (extended)
-		answer->num = poll_extended((struct ibv_cq_ex *)cq, wc,
-					    a->objects[call->cq].timed ? &answer->timestamp : NULL);
+	if (o->extended)
+		c->answer->result =
+			poll_extended((struct ibv_cq_ex *)c->cq, wc, o->timed ? &c->answer->timestamp : NULL);
 	else
-		answer->num = ibv_poll_cq(cq, call->num, wc);
+		c->answer->result = ibv_poll_cq(c->cq, num, wc);
 	for (size_t i = 0; i < sizeof(wc[0]); i++)
 		if (behind[i] != CANARY)
 			return EOVERFLOW; /* an entry beyond the requested number was written */
-	return peer_append(&a->tail, wc, size) ? 0 : ENOMEM;
+	return peer_append(&c->a->tail, wc, size) ? 0 : ENOMEM;
 }
 
 /* Restores SGE list and object pointers of a request. */
@@ -149,65 +123,57 @@ static int decode_send(struct agent *a, const struct ibv_qp *qp, struct peer_sen
 	return bad || (qp->qp_type == IBV_QPT_UD && !wr->wr.ud.ah) ? EBADF : 0;
 }
 
-int agent_post_send(struct agent *a, const struct agent_args *args, void *to)
+int agent_post_send(struct agent_post_send *c)
 {
 	static struct peer_send_wr list[PEER_WRS];
-	const struct peer_post *call = args->call;
-	struct peer_posted *answer = to;
+	const uint32_t num = c->call->num;
 	struct ibv_send_wr *failed = NULL;
-	bool bad = false;
-	struct ibv_qp *qp = agent_find(a, call->queue, KIND_QP, &bad);
 	int err = 0;
 
-	if (bad || !qp)
-		return EBADF;
-	if (!call->num || call->num > PEER_WRS || args->tail_length != call->num * sizeof(list[0]))
+	if (!num || num > PEER_WRS || c->tail.length != num * sizeof(list[0]))
 		return EINVAL;
-	memcpy(list, args->tail, args->tail_length);
-	for (uint32_t i = 0; i < call->num && !err; i++) {
-		err = decode_send(a, qp, &list[i]);
+	memcpy(list, c->tail.at, c->tail.length);
+	for (uint32_t i = 0; i < num && !err; i++) {
+		err = decode_send(c->a, c->qp, &list[i]);
 		if (i)
 			list[i - 1].wr.next = &list[i].wr;
 	}
 	if (err)
 		return err;
-	answer->result = ibv_post_send(qp, &list[0].wr, &failed);
-	answer->bad = answer->result ? (int)call->num : -1;
-	for (uint32_t i = 0; i < call->num && answer->result; i++)
+	c->answer->result = ibv_post_send(c->qp, &list[0].wr, &failed);
+	c->answer->bad = c->answer->result ? (int)num : -1;
+	for (uint32_t i = 0; i < num && c->answer->result; i++)
 		if (failed == &list[i].wr)
-			answer->bad = i;
+			c->answer->bad = i;
 	memset(list, 0xff, sizeof(list)); /* the provider must have copied it by now */
 	return 0;
 }
 
-int agent_post_recv(struct agent *a, const struct agent_args *args, void *to)
+int agent_post_recv(struct agent_post_recv *c)
 {
 	static struct peer_recv_wr list[PEER_WRS];
-	const struct peer_post *call = args->call;
+	const uint32_t num = c->call->num;
 	struct ibv_recv_wr wr[PEER_WRS] = {}, *failed = NULL;
-	struct peer_posted *answer = to;
-	bool no_qp = false, no_srq = false;
-	struct ibv_qp *qp = agent_find(a, call->queue, KIND_QP, &no_qp);
-	struct ibv_srq *srq = agent_find(a, call->queue, KIND_SRQ, &no_srq);
 
-	if (!qp && !srq)
+	if (!c->qp && !c->srq)
 		return EBADF;
-	if (!call->num || call->num > PEER_WRS || args->tail_length != call->num * sizeof(list[0]))
+	if (!num || num > PEER_WRS || c->tail.length != num * sizeof(list[0]))
 		return EINVAL;
-	memcpy(list, args->tail, args->tail_length);
-	for (uint32_t i = 0; i < call->num; i++) {
+	memcpy(list, c->tail.at, c->tail.length);
+	for (uint32_t i = 0; i < num; i++) {
 		if (list[i].num_sge < 0 || list[i].num_sge > PEER_SGES)
 			return EINVAL;
 		wr[i] = (struct ibv_recv_wr){.wr_id = list[i].wr_id,
-					     .next = i + 1 < call->num ? &wr[i + 1] : NULL,
+					     .next = i + 1 < num ? &wr[i + 1] : NULL,
 					     .sg_list = list[i].num_sge ? list[i].sge : NULL,
 					     .num_sge = list[i].num_sge};
 	}
-	answer->result = srq ? ibv_post_srq_recv(srq, wr, &failed) : ibv_post_recv(qp, wr, &failed);
-	answer->bad = answer->result ? (int)call->num : -1;
-	for (uint32_t i = 0; i < call->num && answer->result; i++)
+	c->answer->result =
+		c->srq ? ibv_post_srq_recv(c->srq, wr, &failed) : ibv_post_recv(c->qp, wr, &failed);
+	c->answer->bad = c->answer->result ? (int)num : -1;
+	for (uint32_t i = 0; i < num && c->answer->result; i++)
 		if (failed == &wr[i])
-			answer->bad = i;
+			c->answer->bad = i;
 	memset(list, 0xff, sizeof(list)); /* the provider must have copied it by now */
 	memset(wr, 0xff, sizeof(wr));
 	return 0;
@@ -220,37 +186,26 @@ static bool readable(int fd, int timeout_ms)
 	return poll(&p, 1, timeout_ms) == 1;
 }
 
-int agent_wait(struct agent *a, const struct agent_args *args, void *to)
+int agent_wait(struct agent_wait *c)
 {
-	const struct peer_wait *call = args->call;
-	struct peer_number *answer = to;
-	bool bad = false;
-	struct ibv_comp_channel *channel = agent_find(a, call->channel, KIND_CHANNEL, &bad);
+	const int timeout_ms = c->call->timeout_ms;
 
-	if (bad)
-		return EBADF;
-	if (call->timeout_ms < 0 || (unsigned int)call->timeout_ms > a->timeout_ms)
+	if (timeout_ms < 0 || (unsigned int)timeout_ms > c->a->timeout_ms)
 		return EINVAL;
-	answer->number = readable(channel ? channel->fd : a->end.ctx->async_fd, call->timeout_ms);
+	c->answer->ready = readable(c->channel ? c->channel->fd : c->a->end.ctx->async_fd, timeout_ms);
 	return 0;
 }
 
-int agent_get_cq_event(struct agent *a, const struct agent_args *args, void *to)
+int agent_get_cq_event(struct agent_get_cq_event *c)
 {
-	const struct peer_object *call = args->call;
-	struct peer_object *answer = to;
-	bool bad = false;
-	struct ibv_comp_channel *channel = agent_find(a, call->id, KIND_CHANNEL, &bad);
 	struct ibv_cq *cq;
 	void *context;
 
-	if (bad || !channel)
-		return EBADF;
-	if (!readable(channel->fd, 0))
+	if (!readable(c->channel->fd, 0))
 		return EAGAIN;
-	if (ibv_get_cq_event(channel, &cq, &context))
+	if (ibv_get_cq_event(c->channel, &cq, &context))
 		return errno_of_failure();
-	answer->id = agent_number(a, cq);
+	c->answer->cq = agent_number(c->a, cq);
 	ibv_ack_cq_events(cq, 1);
 	return 0;
 }
@@ -272,20 +227,20 @@ static bool has_object(enum ibv_event_type type)
 	}
 }
 
-int agent_get_async_event(struct agent *a, const struct agent_args *args, void *to)
+int agent_get_async_event(struct agent_get_async_event *c)
 {
-	struct peer_event *answer = to;
+	struct ibv_context *ctx = c->a->end.ctx;
 	struct ibv_async_event event;
 
-	if (!readable(a->end.ctx->async_fd, 0))
+	if (!readable(ctx->async_fd, 0))
 		return EAGAIN;
-	if (ibv_get_async_event(a->end.ctx, &event))
+	if (ibv_get_async_event(ctx, &event))
 		return errno_of_failure();
-	answer->type = event.event_type;
+	c->answer->type = event.event_type;
 	if (has_object(event.event_type))
-		answer->id = agent_number(a, event.element.qp); /* a union of pointers */
+		c->answer->id = agent_number(c->a, event.element.qp); /* a union of pointers */
 	else
-		answer->port = event.element.port_num;
+		c->answer->port = event.element.port_num;
 	ibv_ack_async_event(&event);
 	return 0;
 }

@@ -4,12 +4,12 @@
 
 #include "remote/agent.h"
 
-peer_id agent_keep(struct agent *a, enum agent_kind kind, void *object)
+peer_id agent_keep(struct agent *a, enum agent_kind kind, bool lent, void *object)
 {
 	for (peer_id id = 1; id < PEER_OBJECTS; id++) {
 		if (a->objects[id].kind == KIND_NONE) {
-			a->objects[id] =
-				(struct agent_object){.kind = kind, .at = object, .born = ++a->births};
+			a->objects[id] = (struct agent_object){
+				.kind = kind, .lent = lent, .at = object, .born = ++a->births};
 			return id;
 		}
 	}
@@ -18,39 +18,18 @@ peer_id agent_keep(struct agent *a, enum agent_kind kind, void *object)
 
 static int destroy(enum agent_kind kind, void *object)
 {
-	switch (kind) {
-	case KIND_PD:
-		return ibv_dealloc_pd(object);
-	case KIND_DM:
-		return ibv_free_dm(object);
-	case KIND_MR:
-		return ibv_dereg_mr(object);
-	case KIND_CHANNEL:
-		return ibv_destroy_comp_channel(object);
-	case KIND_CQ:
-		return ibv_destroy_cq(object);
-	case KIND_SRQ:
-		return ibv_destroy_srq(object);
-	case KIND_XRCD:
-		return ibv_close_xrcd(object);
-	case KIND_QP:
-		return ibv_destroy_qp(object);
-	case KIND_MW:
-		return ibv_dealloc_mw(object);
-	case KIND_FLOW:
-		return ibv_destroy_flow(object);
-	case KIND_AH:
-		return ibv_destroy_ah(object);
-	default:
-		return EBADF;
-	}
+	static int (*const ends[])(void *) = {
+#define AGENT_END(name, type, end) [KIND_##name] = made_##end,
+		AGENT_KINDS(AGENT_END)};
+
+	return kind ? ends[kind](object) : EBADF;
 }
 
 int agent_give(struct agent *a, enum agent_kind kind, void *object, peer_id *id)
 {
 	if (!object)
 		return errno_of_failure();
-	*id = agent_keep(a, kind, object);
+	*id = agent_keep(a, kind, false, object);
 	if (*id)
 		return 0;
 	destroy(kind, object);
@@ -85,7 +64,8 @@ void agent_forget(struct agent *a, peer_id id)
 
 int agent_destroy(struct agent *a, peer_id id)
 {
-	int err = id && id < PEER_OBJECTS ? destroy(a->objects[id].kind, a->objects[id].at) : EBADF;
+	const struct agent_object *o = id < PEER_OBJECTS ? &a->objects[id] : &a->objects[0];
+	int err = o->lent ? EBUSY : destroy(o->kind, o->at);
 
 	if (!err)
 		agent_forget(a, id);
@@ -107,7 +87,7 @@ void agent_destroy_objects(struct agent *a)
 	peer_id id;
 
 	while ((id = youngest(a))) {
-		if (a->objects[id].at != a->end.pd)
+		if (a->objects[id].at != a->end.pd && !a->objects[id].lent)
 			destroy(a->objects[id].kind, a->objects[id].at);
 		agent_forget(a, id);
 	}

@@ -57,9 +57,7 @@ void remote_forget(peer_id id)
 
 int remote_release(peer_id id)
 {
-	struct peer_object call = {id};
-	struct peer_nothing nothing;
-	int err = REMOTE_CALL(release, &call, &nothing);
+	int err = REMOTE_DO(release, id);
 
 	if (err && !remote_broken())
 		return err;
@@ -67,7 +65,7 @@ int remote_release(peer_id id)
 	return 0;
 }
 
-static void take_over(struct end *end, const struct peer_opened *opened)
+static void take_over(struct end *end, const struct peer_open_answer *opened)
 {
 	memset(&context, 0, sizeof(context));
 	remote_set_ops(&context);
@@ -86,13 +84,13 @@ static void take_over(struct end *end, const struct peer_opened *opened)
 int remote_open(struct end *end, unsigned int timeout_ms, char *err, size_t size)
 {
 	struct peer_open call = {.port = end->port, .gid_index = end->gid_index, .timeout_ms = timeout_ms};
-	struct peer_opened opened;
+	struct peer_open_answer opened;
 	struct remote_tail why;
 	int ret;
 
 	memcpy(call.device, end->device, sizeof(call.device));
 	memcpy(call.address, end->address, sizeof(call.address));
-	ret = REMOTE_CALL(open, &call, &opened);
+	ret = remote_call(PEER_open, &call, (struct remote_tail){}, &opened);
 	why = remote_answer_tail();
 	if (remote_broken())
 		snprintf(err, size, "%s", remote_broken());
@@ -122,12 +120,11 @@ void remote_close(struct end *end)
 
 json_t *remote_query(void)
 {
-	struct peer_nothing nothing = {};
 	struct remote_tail text;
 	json_t *answer = NULL;
 
 	remote_lock();
-	if (!REMOTE_CALL(query, &nothing, &nothing)) {
+	if (!REMOTE_DO(query)) {
 		text = remote_answer_tail();
 		answer = json_loadb(text.at, text.length, 0, NULL);
 		if (!answer)

@@ -11,8 +11,7 @@ static bool listening;
 
 static int call_stage(struct cm *cm, enum peer_cm_stage stage, struct peer_cm_answer *answer)
 {
-	const struct peer_cm call = {.stage = stage};
-	int err = REMOTE_CALL(cm, &call, answer);
+	int err = REMOTE_ASK(cm, answer, stage);
 
 	cm->step = "the peer's part of the connection";
 	if (err || !answer->error)

@@ -14,7 +14,10 @@ struct remote_tail {
 };
 int remote_call(enum peer_call call, const void *args, struct remote_tail tail, void *answer);
 struct remote_tail remote_answer_tail(void);
-#define REMOTE_CALL(name, args, answer) remote_call(PEER_##name, args, (struct remote_tail){}, answer)
+/* The call with these members; the answer's structure, or only 0 or an errno. */
+#define REMOTE_ASK(name, answer, ...)                                                                        \
+	remote_call(PEER_##name, &(struct peer_##name){__VA_ARGS__}, (struct remote_tail){}, answer)
+#define REMOTE_DO(name, ...) REMOTE_ASK(name, &(struct peer_##name##_answer){}, __VA_ARGS__)
 
 /* Records an invalid answer: the peer cannot be used any more. */
 void remote_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -42,9 +45,13 @@ struct remote_channel {
 
 /* Allocates an object of `size` bytes and registers it by its number, for events. NULL: no memory. */
 void *remote_new(peer_id id, size_t size);
-/* Creates an object there and here, of the type of `to`. On failure `to` is NULL and errno is set. */
-#define REMOTE_MAKE(to, name, args, answer)                                                                  \
-	((to) = remote_made(REMOTE_CALL(name, args, answer)) ? remote_new((answer)->id, sizeof(*(to))) : NULL)
+/*
+ * Creates an object there and here, of the type of `to`, by the call with these members. On failure `to` is NULL and
+ * errno is set.
+ */
+#define REMOTE_MAKE(to, name, answer, ...)                                                                   \
+	((to) = remote_made(REMOTE_ASK(name, answer, __VA_ARGS__)) ? remote_new((answer)->id, sizeof(*(to))) \
+								   : NULL)
 /* Sets errno as the creation there has: not at all, if that is what the peer says. Whether it succeeded. */
 bool remote_made(int ret);
 void *remote_find(peer_id id);
@@ -54,7 +61,8 @@ void remote_forget(peer_id id);
 int remote_release(peer_id id);
 struct ibv_qp *remote_create_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr_ex *attr, bool extended,
 				struct ibv_qp_cap *cap);
-struct ibv_srq *remote_create_srq(struct ibv_pd *pd, struct peer_create_srq *call, struct ibv_srq_attr *attr);
+struct ibv_srq *remote_create_srq(struct ibv_pd *pd, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
+				  struct ibv_srq_attr *attr);
 struct ibv_cq *remote_create_cq(int cqe, struct ibv_comp_channel *channel, bool extended, uint64_t wc_flags);
 
 #endif

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "link/made.h"
-#include "remote/pool.h"
 #include "remote/remote_internal.h"
+#include "remote/pool.h"
 
 #define PAGE   4096
 #define BLOCKS 128
@@ -16,9 +16,8 @@ static uint32_t num_blocks;
 static struct peer_bytes changes;
 
 /*
- * Addresses that a process hardly uses: between program and libraries, also
- * with the shadow memory of a sanitizer, and below 2^39 for kernels with three
- * levels of page tables.
+ * Addresses that a process hardly uses: between program and libraries, also with the shadow memory of a sanitizer, and
+ * below 2^39 for kernels with three levels of page tables.
  */
 static const uint64_t candidates[] = {0x2f0000000000, 0x3f0000000000, 0x1f00000000, 0x2f00000000,
 				      0x3f00000000};
@@ -28,13 +27,10 @@ int remote_map(void)
 	int err = ENOMEM;
 
 	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
-		struct peer_map map = {candidates[i], PEER_POOL};
-		struct peer_nothing nothing;
-
-		err = pool_map(&pool, map.base, map.size);
+		err = pool_map(&pool, candidates[i], PEER_POOL);
 		if (err)
 			continue;
-		err = REMOTE_CALL(map, &map, &nothing);
+		err = REMOTE_DO(map, candidates[i], PEER_POOL);
 		if (!err)
 			return 0;
 		pool_unmap(&pool);
@@ -132,7 +128,6 @@ static void exchange(bool fetch)
 {
 	struct peer_sync call = {.num_blocks = num_blocks};
 	size_t spans = num_blocks * sizeof(blocks[0]);
-	struct peer_nothing nothing;
 	struct remote_tail tail;
 	bool good;
 
@@ -146,7 +141,8 @@ static void exchange(bool fetch)
 	}
 	if (!fetch && changes.length == spans)
 		return;
-	if (remote_call(PEER_sync, &call, (struct remote_tail){changes.at, changes.length}, &nothing))
+	if (remote_call(PEER_sync, &call, (struct remote_tail){changes.at, changes.length},
+			&(struct peer_sync_answer){}))
 		return;
 	pool_agree(&pool, changes.at + spans, changes.length - spans);
 	tail = remote_answer_tail();

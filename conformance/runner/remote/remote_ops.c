@@ -8,7 +8,8 @@
 
 static int poll_timed(struct ibv_cq *cq, int num, struct ibv_wc *wc, uint64_t *timestamp)
 {
-	struct peer_poll call = {.cq = cq->handle, .num = num}, answer;
+	struct peer_poll_cq call = {cq->handle, num};
+	struct peer_poll_cq_answer answer;
 	struct remote_tail tail = {wc, num * sizeof(*wc)};
 	int err;
 
@@ -20,7 +21,7 @@ static int poll_timed(struct ibv_cq *cq, int num, struct ibv_wc *wc, uint64_t *t
 		remote_complain("gave another number of completions than was asked for");
 	remote_unlock();
 	*timestamp = answer.timestamp;
-	return err ? -err : answer.num;
+	return err ? -err : answer.result;
 }
 
 static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
@@ -32,18 +33,12 @@ static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-	struct peer_notify call = {cq->handle, solicited_only};
-	struct peer_nothing nothing;
-
-	return REMOTE_CALL(req_notify_cq, &call, &nothing);
+	return REMOTE_DO(req_notify_cq, cq->handle, solicited_only);
 }
 
 static int modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
 {
-	struct peer_modify_cq call = {cq->handle, *attr};
-	struct peer_nothing nothing;
-
-	return REMOTE_CALL(modify_cq, &call, &nothing);
+	return REMOTE_DO(modify_cq, cq->handle, *attr);
 }
 
 /* An extended CQ: a poll fetches the whole completion, which the read functions then return by field. */
@@ -104,9 +99,8 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
 
 static int query_rt_values(struct ibv_context *ctx, struct ibv_values_ex *values)
 {
-	struct peer_nothing nothing = {};
-	struct peer_ticks answer;
-	int err = REMOTE_CALL(query_rt_values, &nothing, &answer);
+	struct peer_query_rt_values_answer answer;
+	int err = REMOTE_ASK(query_rt_values, &answer);
 
 	values->comp_mask &= err ? 0 : IBV_VALUES_MASK_RAW_CLOCK;
 	values->raw_clock = (struct timespec){.tv_nsec = (long)answer.raw_clock};
@@ -115,16 +109,11 @@ static int query_rt_values(struct ibv_context *ctx, struct ibv_values_ex *values
 
 struct ibv_cq *remote_create_cq(int cqe, struct ibv_comp_channel *channel, bool extended, uint64_t wc_flags)
 {
-	struct peer_create_cq call = {
-		.channel = channel ? ((struct remote_channel *)channel)->id : 0,
-		.cqe = cqe,
-		.extended = extended,
-		.wc_flags = wc_flags,
-	};
-	struct peer_cq answer;
+	const peer_id of = channel ? ((struct remote_channel *)channel)->id : 0;
+	struct peer_create_cq_answer answer;
 	struct remote_cq *cq;
 
-	REMOTE_MAKE(cq, create_cq, &call, &answer);
+	REMOTE_MAKE(cq, create_cq, &answer, of, cqe, extended, wc_flags);
 	if (!cq)
 		return NULL;
 	cq->ex = (struct ibv_cq_ex){
@@ -177,8 +166,8 @@ static bool encode_send(const struct ibv_qp *qp, const struct ibv_send_wr *wr, s
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	static struct peer_send_wr list[PEER_WRS];
-	struct peer_post call = {.queue = qp->handle};
-	struct peer_posted answer;
+	struct peer_post_send call = {.qp = qp->handle};
+	struct peer_post_send_answer answer;
 	struct ibv_send_wr *at;
 	int err = 0;
 
@@ -195,11 +184,10 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	return err ? err : answer.result;
 }
 
-static int post_receives(peer_id queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+static int post_receives(struct peer_post_recv call, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	static struct peer_recv_wr list[PEER_WRS];
-	struct peer_post call = {.queue = queue};
-	struct peer_posted answer;
+	struct peer_post_recv_answer answer;
 	struct ibv_recv_wr *at;
 	int err = 0;
 
@@ -227,21 +215,20 @@ static int post_receives(peer_id queue, struct ibv_recv_wr *wr, struct ibv_recv_
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	return post_receives(qp->handle, wr, bad);
+	return post_receives((struct peer_post_recv){.qp = qp->handle}, wr, bad);
 }
 
 static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	return post_receives(srq->handle, wr, bad);
+	return post_receives((struct peer_post_recv){.srq = srq->handle}, wr, bad);
 }
 
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
-	struct peer_alloc_mw call = {pd->handle, type};
+	struct peer_alloc_mw_answer answer;
 	struct ibv_mw *mw;
-	struct peer_mw answer;
 
-	REMOTE_MAKE(mw, alloc_mw, &call, &answer);
+	REMOTE_MAKE(mw, alloc_mw, &answer, pd->handle, type);
 	if (mw)
 		*mw = (struct ibv_mw){.context = remote_context(),
 				      .pd = pd,
@@ -254,18 +241,10 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
 	const struct ibv_mw_bind_info *info = &bind->bind_info;
-	struct peer_bind_mw call = {
-		.qp = qp->handle,
-		.mw = mw->handle,
-		.mr = info->mr ? info->mr->handle : 0,
-		.send_flags = bind->send_flags,
-		.access = info->mw_access_flags,
-		.wr_id = bind->wr_id,
-		.addr = info->addr,
-		.length = info->length,
-	};
-	struct peer_mw answer;
-	int err = REMOTE_CALL(bind_mw, &call, &answer);
+	const peer_id mr = info->mr ? info->mr->handle : 0;
+	struct peer_bind_mw_answer answer;
+	int err = REMOTE_ASK(bind_mw, &answer, qp->handle, mw->handle, mr, bind->send_flags,
+			     info->mw_access_flags, bind->wr_id, info->addr, info->length);
 
 	if (!err)
 		mw->rkey = answer.rkey;
@@ -280,19 +259,17 @@ static int dealloc_mw(struct ibv_mw *mw)
 static int memcpy_to_dm(struct ibv_dm *dm, uint64_t offset, const void *from, size_t length)
 {
 	struct peer_copy_dm call = {dm->handle, offset, 0};
-	struct peer_nothing nothing;
 
-	return remote_call(PEER_copy_dm, &call, (struct remote_tail){from, length}, &nothing);
+	return remote_call(PEER_copy_dm, &call, (struct remote_tail){from, length},
+			   &(struct peer_copy_dm_answer){});
 }
 
 static int memcpy_from_dm(void *to, struct ibv_dm *dm, uint64_t offset, size_t length)
 {
-	struct peer_copy_dm call = {dm->handle, offset, length};
-	struct peer_nothing nothing;
 	int err;
 
 	remote_lock();
-	err = remote_call(PEER_copy_dm, &call, (struct remote_tail){}, &nothing);
+	err = REMOTE_DO(copy_dm, dm->handle, offset, length);
 	if (!err && remote_answer_tail().length == length)
 		memcpy(to, remote_answer_tail().at, length);
 	else if (!err)
@@ -303,11 +280,10 @@ static int memcpy_from_dm(void *to, struct ibv_dm *dm, uint64_t offset, size_t l
 
 static struct ibv_dm *alloc_dm(struct ibv_context *ctx, struct ibv_alloc_dm_attr *attr)
 {
-	struct peer_alloc_dm call = {attr->length, attr->log_align_req, attr->comp_mask};
-	struct peer_object answer;
+	struct peer_alloc_dm_answer answer;
 	struct ibv_dm *dm;
 
-	REMOTE_MAKE(dm, alloc_dm, &call, &answer);
+	REMOTE_MAKE(dm, alloc_dm, &answer, attr->length, attr->log_align_req, attr->comp_mask);
 	if (dm)
 		*dm = (struct ibv_dm){.context = ctx,
 				      .memcpy_to_dm = memcpy_to_dm,
@@ -324,11 +300,10 @@ static int free_dm(struct ibv_dm *dm)
 static struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,
 				unsigned int access)
 {
-	struct peer_reg_dm_mr call = {pd->handle, dm->handle, offset, length, access};
+	struct peer_reg_dm_mr_answer answer;
 	struct ibv_mr *mr;
-	struct peer_mr answer;
 
-	REMOTE_MAKE(mr, reg_dm_mr, &call, &answer);
+	REMOTE_MAKE(mr, reg_dm_mr, &answer, pd->handle, dm->handle, offset, length, access);
 	if (mr)
 		*mr = (struct ibv_mr){pd->context, pd, NULL, length, answer.id, answer.lkey, answer.rkey};
 	return mr;
@@ -336,11 +311,10 @@ static struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t o
 
 static struct ibv_xrcd *open_xrcd(struct ibv_context *ctx, struct ibv_xrcd_init_attr *attr)
 {
-	struct peer_nothing nothing = {};
+	struct peer_open_xrcd_answer answer;
 	struct remote_xrcd *xrcd;
-	struct peer_object answer;
 
-	REMOTE_MAKE(xrcd, open_xrcd, &nothing, &answer);
+	REMOTE_MAKE(xrcd, open_xrcd, &answer);
 	if (!xrcd)
 		return NULL;
 	xrcd->xrcd.context = ctx;
@@ -353,14 +327,18 @@ static int close_xrcd(struct ibv_xrcd *xrcd)
 	return remote_release(((struct remote_xrcd *)xrcd)->id);
 }
 
-struct ibv_srq *remote_create_srq(struct ibv_pd *pd, struct peer_create_srq *call, struct ibv_srq_attr *attr)
+static peer_id xrcd_id(struct ibv_xrcd *xrcd)
 {
-	struct ibv_srq *srq;
-	struct peer_srq answer;
+	return xrcd ? ((struct remote_xrcd *)xrcd)->id : 0;
+}
 
-	call->pd = pd->handle;
-	call->attr = *attr;
-	REMOTE_MAKE(srq, create_srq, call, &answer);
+struct ibv_srq *remote_create_srq(struct ibv_pd *pd, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
+				  struct ibv_srq_attr *attr)
+{
+	struct peer_create_srq_answer answer;
+	struct ibv_srq *srq;
+
+	REMOTE_MAKE(srq, create_srq, &answer, pd->handle, xrcd_id(xrcd), cq ? cq->handle : 0, !!xrcd, *attr);
 	if (!srq)
 		return NULL;
 	*srq = (struct ibv_srq){.context = pd->context, .pd = pd, .handle = answer.id};
@@ -370,20 +348,13 @@ struct ibv_srq *remote_create_srq(struct ibv_pd *pd, struct peer_create_srq *cal
 
 static struct ibv_srq *create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *attr)
 {
-	struct peer_create_srq call = {
-		.xrcd = ((struct remote_xrcd *)attr->xrcd)->id,
-		.cq = attr->cq->handle,
-		.extended = 1,
-	};
-
-	return remote_create_srq(attr->pd, &call, &attr->attr);
+	return remote_create_srq(attr->pd, attr->xrcd, attr->cq, &attr->attr);
 }
 
 static int get_srq_num(struct ibv_srq *srq, uint32_t *number)
 {
-	struct peer_object call = {srq->handle};
-	struct peer_number answer;
-	int err = REMOTE_CALL(get_srq_num, &call, &answer);
+	struct peer_get_srq_num_answer answer;
+	int err = REMOTE_ASK(get_srq_num, &answer, srq->handle);
 
 	if (!err)
 		*number = answer.number;
@@ -393,21 +364,12 @@ static int get_srq_num(struct ibv_srq *srq, uint32_t *number)
 struct ibv_qp *remote_create_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr_ex *attr, bool extended,
 				struct ibv_qp_cap *cap)
 {
-	struct peer_create_qp call = {
-		.pd = pd ? pd->handle : 0,
-		.xrcd = attr->xrcd ? ((struct remote_xrcd *)attr->xrcd)->id : 0,
-		.send_cq = attr->send_cq ? attr->send_cq->handle : 0,
-		.recv_cq = attr->recv_cq ? attr->recv_cq->handle : 0,
-		.srq = attr->srq ? attr->srq->handle : 0,
-		.type = attr->qp_type,
-		.sq_sig_all = attr->sq_sig_all,
-		.extended = extended,
-		.cap = attr->cap,
-	};
+	struct peer_create_qp_answer answer;
 	struct ibv_qp *qp;
-	struct peer_qp answer;
 
-	REMOTE_MAKE(qp, create_qp, &call, &answer);
+	REMOTE_MAKE(qp, create_qp, &answer, pd ? pd->handle : 0, xrcd_id(attr->xrcd),
+		    attr->send_cq ? attr->send_cq->handle : 0, attr->recv_cq ? attr->recv_cq->handle : 0,
+		    attr->srq ? attr->srq->handle : 0, attr->qp_type, attr->sq_sig_all, extended, attr->cap);
 	if (!qp)
 		return NULL;
 	*qp = (struct ibv_qp){
@@ -439,8 +401,8 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 static struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
 {
 	struct peer_create_flow call = {qp->handle};
+	struct peer_create_flow_answer answer;
 	struct ibv_flow *flow = NULL;
-	struct peer_object answer;
 
 	if (remote_made(
 		    remote_call(PEER_create_flow, &call, (struct remote_tail){attr, attr->size}, &answer)))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The calls that are functions of libibverbs. The linker (--wrap) redirects the
- * runner's calls to these: an object of the remote context is handled by the
- * peer process, any other by libibverbs.
+ * The calls that are functions of libibverbs. The linker (--wrap) redirects the runner's calls to these: an object of the
+ * remote context is handled by the peer process, any other by libibverbs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,30 +20,23 @@
 
 WRAP(struct ibv_pd *, ibv_alloc_pd, struct ibv_context *ctx)
 {
-	struct peer_nothing nothing = {};
-	struct peer_object answer;
+	struct peer_alloc_pd_answer answer;
 	struct ibv_pd *pd;
 
 	if (!remote_is(ctx))
 		return __real_ibv_alloc_pd(ctx);
-	REMOTE_MAKE(pd, alloc_pd, &nothing, &answer);
+	REMOTE_MAKE(pd, alloc_pd, &answer);
 	if (pd)
 		*pd = (struct ibv_pd){ctx, answer.id};
 	return pd;
 }
 
-WRAP(int, ibv_dealloc_pd, struct ibv_pd *pd)
-{
-	return remote_is(pd->context) ? remote_release(pd->handle) : __real_ibv_dealloc_pd(pd);
-}
-
 static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
 {
-	struct peer_reg_mr call = {pd->handle, access, (uintptr_t)addr, length, iova};
+	struct peer_reg_mr_answer answer;
 	struct ibv_mr *mr;
-	struct peer_mr answer;
 
-	REMOTE_MAKE(mr, reg_mr, &call, &answer);
+	REMOTE_MAKE(mr, reg_mr, &answer, pd->handle, access, (uintptr_t)addr, length, iova);
 	if (mr)
 		*mr = (struct ibv_mr){pd->context, pd, addr, length, answer.id, answer.lkey, answer.rkey};
 	return mr;
@@ -63,30 +55,18 @@ WRAP(struct ibv_mr *, ibv_reg_mr_iova2, struct ibv_pd *pd, void *addr, size_t le
 				      : __real_ibv_reg_mr_iova2(pd, addr, length, iova, access);
 }
 
-WRAP(int, ibv_dereg_mr, struct ibv_mr *mr)
-{
-	return remote_is(mr->context) ? remote_release(mr->handle) : __real_ibv_dereg_mr(mr);
-}
-
 WRAP(struct ibv_comp_channel *, ibv_create_comp_channel, struct ibv_context *ctx)
 {
-	struct peer_nothing nothing = {};
+	struct peer_create_channel_answer answer;
 	struct remote_channel *channel;
-	struct peer_object answer;
 
 	if (!remote_is(ctx))
 		return __real_ibv_create_comp_channel(ctx);
-	REMOTE_MAKE(channel, create_channel, &nothing, &answer);
+	REMOTE_MAKE(channel, create_channel, &answer);
 	if (!channel)
 		return NULL;
 	*channel = (struct remote_channel){{ctx, -1, 0}, answer.id};
 	return &channel->channel;
-}
-
-WRAP(int, ibv_destroy_comp_channel, struct ibv_comp_channel *channel)
-{
-	return remote_is(channel->context) ? remote_release(((struct remote_channel *)channel)->id)
-					   : __real_ibv_destroy_comp_channel(channel);
 }
 
 WRAP(struct ibv_cq *, ibv_create_cq, struct ibv_context *ctx, int cqe, void *cq_context,
@@ -96,17 +76,11 @@ WRAP(struct ibv_cq *, ibv_create_cq, struct ibv_context *ctx, int cqe, void *cq_
 			      : __real_ibv_create_cq(ctx, cqe, cq_context, channel, vector);
 }
 
-WRAP(int, ibv_destroy_cq, struct ibv_cq *cq)
-{
-	return remote_is(cq->context) ? remote_release(cq->handle) : __real_ibv_destroy_cq(cq);
-}
-
 static bool remote_ready(peer_id channel, int timeout_ms)
 {
-	struct peer_wait call = {channel, timeout_ms};
-	struct peer_number answer;
+	struct peer_wait_answer answer;
 
-	return !REMOTE_CALL(wait, &call, &answer) && answer.number;
+	return !REMOTE_ASK(wait, &answer, channel, timeout_ms) && answer.ready;
 }
 
 bool end_cq_event_ready(struct ibv_comp_channel *channel, int timeout_ms)
@@ -122,14 +96,13 @@ bool end_async_ready(struct ibv_context *ctx, int timeout_ms)
 
 WRAP(int, ibv_get_cq_event, struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
-	struct peer_object call, answer;
+	struct peer_get_cq_event_answer answer;
 	int err;
 
 	if (!remote_is(channel->context))
 		return __real_ibv_get_cq_event(channel, cq, cq_context);
-	call.id = ((struct remote_channel *)channel)->id;
-	err = REMOTE_CALL(get_cq_event, &call, &answer);
-	*cq = err ? NULL : remote_find(answer.id);
+	err = REMOTE_ASK(get_cq_event, &answer, ((struct remote_channel *)channel)->id);
+	*cq = err ? NULL : remote_find(answer.cq);
 	*cq_context = NULL;
 	errno = err;
 	return *cq ? 0 : -1;
@@ -143,12 +116,11 @@ WRAP(void, ibv_ack_cq_events, struct ibv_cq *cq, unsigned int num)
 
 WRAP(int, ibv_get_async_event, struct ibv_context *ctx, struct ibv_async_event *event)
 {
-	struct peer_nothing nothing = {};
-	struct peer_event answer;
+	struct peer_get_async_event_answer answer;
 
 	if (!remote_is(ctx))
 		return __real_ibv_get_async_event(ctx, event);
-	errno = REMOTE_CALL(get_async_event, &nothing, &answer);
+	errno = REMOTE_ASK(get_async_event, &answer);
 	if (errno)
 		return -1;
 	*event = (struct ibv_async_event){.event_type = answer.type};
@@ -159,8 +131,7 @@ WRAP(int, ibv_get_async_event, struct ibv_context *ctx, struct ibv_async_event *
 	return 0;
 }
 
-/* Whether the event is of an object of the remote end. All objects begin with
- * their context. */
+/* Whether the event is of an object of the remote end. All objects begin with their context. */
 static bool is_remote_event(const struct ibv_async_event *event)
 {
 	switch (event->event_type) {
@@ -191,38 +162,27 @@ WRAP(void, ibv_ack_async_event, struct ibv_async_event *event)
 
 WRAP(struct ibv_srq *, ibv_create_srq, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
-	struct peer_create_srq call = {};
-
-	return remote_is(pd->context) ? remote_create_srq(pd, &call, &attr->attr)
+	return remote_is(pd->context) ? remote_create_srq(pd, NULL, NULL, &attr->attr)
 				      : __real_ibv_create_srq(pd, attr);
 }
 
 WRAP(int, ibv_modify_srq, struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 {
-	struct peer_modify_srq call = {srq->handle, mask, *attr};
-	struct peer_nothing nothing;
-
-	return remote_is(srq->context) ? REMOTE_CALL(modify_srq, &call, &nothing)
+	return remote_is(srq->context) ? REMOTE_DO(modify_srq, srq->handle, mask, *attr)
 				       : __real_ibv_modify_srq(srq, attr, mask);
 }
 
 WRAP(int, ibv_query_srq, struct ibv_srq *srq, struct ibv_srq_attr *attr)
 {
-	struct peer_object call = {srq->handle};
-	struct peer_srq answer;
+	struct peer_query_srq_answer answer;
 	int err;
 
 	if (!remote_is(srq->context))
 		return __real_ibv_query_srq(srq, attr);
-	err = REMOTE_CALL(query_srq, &call, &answer);
+	err = REMOTE_ASK(query_srq, &answer, srq->handle);
 	if (!err)
 		*attr = answer.attr;
 	return err;
-}
-
-WRAP(int, ibv_destroy_srq, struct ibv_srq *srq)
-{
-	return remote_is(srq->context) ? remote_release(srq->handle) : __real_ibv_destroy_srq(srq);
 }
 
 WRAP(struct ibv_qp *, ibv_create_qp, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
@@ -242,22 +202,18 @@ WRAP(struct ibv_qp *, ibv_create_qp, struct ibv_pd *pd, struct ibv_qp_init_attr 
 
 WRAP(int, ibv_modify_qp, struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	struct peer_modify_qp call = {qp->handle, mask, *attr};
-	struct peer_nothing nothing;
-
-	return remote_is(qp->context) ? REMOTE_CALL(modify_qp, &call, &nothing)
+	return remote_is(qp->context) ? REMOTE_DO(modify_qp, qp->handle, mask, *attr)
 				      : __real_ibv_modify_qp(qp, attr, mask);
 }
 
 WRAP(int, ibv_query_qp, struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
 {
-	struct peer_query_qp call = {qp->handle, mask};
-	struct peer_queried_qp answer;
+	struct peer_query_qp_answer answer;
 	int err;
 
 	if (!remote_is(qp->context))
 		return __real_ibv_query_qp(qp, attr, mask, init);
-	err = REMOTE_CALL(query_qp, &call, &answer);
+	err = REMOTE_ASK(query_qp, &answer, qp->handle, mask);
 	if (err)
 		return err;
 	*attr = answer.attr;
@@ -272,27 +228,30 @@ WRAP(int, ibv_query_qp, struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, s
 	return 0;
 }
 
-WRAP(int, ibv_destroy_qp, struct ibv_qp *qp)
-{
-	return remote_is(qp->context) ? remote_release(qp->handle) : __real_ibv_destroy_qp(qp);
-}
-
 WRAP(struct ibv_ah *, ibv_create_ah_from_wc, struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
      uint8_t port)
 {
-	struct peer_ah_from_wc call = {pd->handle, port, *wc, *grh};
-	struct peer_object answer;
+	struct peer_ah_from_wc_answer answer;
 	struct ibv_ah *ah;
 
 	if (!remote_is(pd->context))
 		return __real_ibv_create_ah_from_wc(pd, wc, grh, port);
-	REMOTE_MAKE(ah, ah_from_wc, &call, &answer);
+	REMOTE_MAKE(ah, ah_from_wc, &answer, pd->handle, port, *wc, *grh);
 	if (ah)
 		*ah = (struct ibv_ah){pd->context, pd, answer.id};
 	return ah;
 }
 
-WRAP(int, ibv_destroy_ah, struct ibv_ah *ah)
-{
-	return remote_is(ah->context) ? remote_release(ah->handle) : __real_ibv_destroy_ah(ah);
-}
+/* The functions that end an object. */
+#define WRAP_END(name, type, id)                                                                             \
+	WRAP(int, name, struct type *object)                                                                 \
+	{                                                                                                    \
+		return remote_is(object->context) ? remote_release(id) : __real_##name(object);              \
+	}
+WRAP_END(ibv_dealloc_pd, ibv_pd, object->handle)
+WRAP_END(ibv_dereg_mr, ibv_mr, object->handle)
+WRAP_END(ibv_destroy_comp_channel, ibv_comp_channel, ((struct remote_channel *)object)->id)
+WRAP_END(ibv_destroy_cq, ibv_cq, object->handle)
+WRAP_END(ibv_destroy_srq, ibv_srq, object->handle)
+WRAP_END(ibv_destroy_qp, ibv_qp, object->handle)
+WRAP_END(ibv_destroy_ah, ibv_ah, object->handle)

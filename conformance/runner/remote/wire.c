@@ -9,9 +9,9 @@
 #include "remote/wire.h"
 
 const struct peer_call_info peer_calls[PEER_NUM_CALLS] = {
-#define X(name, call, answer, tail) {#name, sizeof(call), sizeof(answer), tail},
-	PEER_CALLS(X)
-#undef X
+#define CALL(name, objects, values, answer, tail)                                                            \
+	{#name, sizeof(struct peer_##name), sizeof(struct peer_##name##_answer), tail},
+#include "remote/calls.h"
 };
 
 uint32_t peer_stamp(void)

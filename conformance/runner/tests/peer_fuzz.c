@@ -89,17 +89,13 @@ static void make_objects(const char *device)
 {
 	struct peer_open open = {.port = 1, .timeout_ms = 20};
 	const struct peer_map map = {BASE, PEER_POOL};
-	const struct peer_nothing nothing = {};
 	struct peer_create_cq cq = {.cqe = 16};
-	struct peer_opened opened;
-	struct peer_object object;
-	struct peer_mr mr;
-	struct peer_cq made;
+	struct peer_open_answer opened;
+	struct peer_create_cq_answer made;
 
 	snprintf(open.device, sizeof(open.device), "%s", device);
 	if (say(PEER_open, &open, sizeof(open), &opened) || say(PEER_map, &map, sizeof(map), NULL) ||
-	    say(PEER_create_cq, &cq, sizeof(cq), &made) ||
-	    say(PEER_create_channel, &nothing, sizeof(nothing), &object))
+	    say(PEER_create_cq, &cq, sizeof(cq), &made) || say(PEER_create_channel, NULL, 0, NULL))
 		stop("no objects", PEER_open);
 	const struct peer_create_qp qp = {.pd = opened.pd,
 					  .send_cq = made.id,
@@ -109,7 +105,7 @@ static void make_objects(const char *device)
 	const struct peer_reg_mr reg = {opened.pd, IBV_ACCESS_LOCAL_WRITE, BASE, 4096, BASE};
 	const struct peer_reg_mr outside = {opened.pd, IBV_ACCESS_LOCAL_WRITE, BASE - 4096, 8192, BASE};
 
-	if (say(PEER_create_qp, &qp, sizeof(qp), NULL) || say(PEER_reg_mr, &reg, sizeof(reg), &mr))
+	if (say(PEER_create_qp, &qp, sizeof(qp), NULL) || say(PEER_reg_mr, &reg, sizeof(reg), NULL))
 		stop("no QP or no region", PEER_create_qp);
 	if (say(PEER_reg_mr, &outside, sizeof(outside), NULL) != EFAULT)
 		stop("memory of its own was registered", PEER_reg_mr);
