@@ -224,6 +224,38 @@ def test_lines_stay(planted):
     assert len(copy) == len(text) + 2  # the header, #line
 
 
+def test_what_a_mutant_is_part_of(planted):
+    found = planted(
+        function(
+            """
+	struct box all[2] = {{.x = a, .y = 3}};
+
+	switch (a) {
+	case LIMIT:
+	default:
+		note(4);
+		break;
+	case 5:
+		b++;
+	}
+	if (a < b)
+		while (b-- > 6)
+			note(7);
+	for (;;)
+		return 8 + b;
+"""
+        )
+    )
+    around = {m["change"]: (m["statement"], m["under"]) for m in found.mutants}
+    assert around["3 -> 3 + 1"] == (".y = 3", "")
+    assert around["4 -> 4 + 1"] == ("note(4)", "default")
+    assert around["b++ -> b--"] == ("b++", "5")
+    assert around["a < b -> a <= b"] == ("a < b", "")
+    assert around["6 -> 6 + 1"] == ("b-- > 6", "a < b")
+    assert around["note(7) -> dropped"] == ("note(7)", "b-- > 6")
+    assert around["8 -> 8 + 1"] == ("return 8 + b", "default")
+
+
 CONSTANT = function(
     """
 	static const int table[LIMIT - 4] = {1, 2, 3};

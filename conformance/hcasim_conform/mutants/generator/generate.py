@@ -82,6 +82,8 @@ def catalogue(source, name, sites, dropped):
             "function": m.function,
             "line": source.line(m.offset),
             "text": source.line_text(m.offset),
+            "statement": m.statement,
+            "under": m.under,
         }
         for m in mutants
     ]

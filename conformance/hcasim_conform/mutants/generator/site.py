@@ -10,6 +10,8 @@ class Mutant:
     offset: int
     function: str
     number: int = 0
+    statement: str = ""  # or condition or initialized member that it is part of
+    under: str = ""  # the condition or label that controls the statement
 
 
 @dataclass

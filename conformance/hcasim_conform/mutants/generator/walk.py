@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """All sites of a file: what is visited, and where nothing may be planted because C requires a constant."""
+from contextlib import contextmanager
+
 from clang.cindex import CursorKind as K
 from clang.cindex import StorageClass
 from clang.cindex import TypeKind as T
@@ -29,6 +31,7 @@ class Walk:
         self.source = source
         self.purity = Purity(source)
         self.sites = {}
+        self.statement, self.under = "", []
 
     def run(self):
         for name, void, body in self.source.functions():
@@ -38,7 +41,25 @@ class Walk:
 
     def _add(self, sites):
         for site in sites:
-            self.sites.setdefault(site.key, site)
+            if self.sites.setdefault(site.key, site) is site:
+                for mutant in site.mutants:
+                    mutant.statement, mutant.under = self.statement, self.under[-1] if self.under else ""
+
+    @contextmanager
+    def _within(self, cursor):
+        """What is found is part of this statement, condition or member of an initializer."""
+        before, place = self.statement, self.source.range(cursor)
+        self.statement = self.source.plain(*place) if place else before
+        yield
+        self.statement = before
+
+    @contextmanager
+    def _controlled(self, cursor):
+        """What is found is only run if this condition or label says so; None: `default`, or a loop without an end."""
+        place = self.source.range(cursor) if cursor else None
+        self.under.append(self.source.plain(*place) if place else "default")
+        yield
+        self.under.pop()
 
     # -- statements; `goes_on`: the function has code after this one, or needs none
 
@@ -58,31 +79,53 @@ class Walk:
         elif kind in LOOPS:
             self._loop(cursor)
         elif kind == K.SWITCH_STMT:
-            value, body = cursor.get_children()
-            self._expression(value)
-            self._block(body, goes_on)
+            self._switch(*cursor.get_children(), goes_on)
         elif kind in LABELS:
             self._statement(list(cursor.get_children())[-1], goes_on)
         elif kind == K.DECL_STMT:
             self._declarations(cursor)
         else:
-            self._simple(cursor, goes_on)
+            with self._within(cursor):
+                self._simple(cursor, goes_on)
+
+    def _switch(self, value, body, goes_on):
+        """A statement is controlled by the label above it."""
+        with self._within(value):
+            self._expression(value)
+        label = value
+        parts = list(body.get_children())
+        for index, part in enumerate(parts):
+            label = self._label(part) if part.kind in LABELS else label
+            with self._controlled(label):
+                self._statement(part, goes_on or index + 1 < len(parts))
+
+    @staticmethod
+    def _label(cursor):
+        """The value of the last of several labels in a row."""
+        *value, statement = cursor.get_children()
+        if statement.kind in LABELS:
+            return Walk._label(statement)
+        return value[0] if value else None
 
     def _if(self, cursor, goes_on):
         condition, *branches = cursor.get_children()
-        self._condition(condition)
-        for branch in branches:
-            self._statement(branch, goes_on)
+        with self._within(condition):
+            self._condition(condition)
+        with self._controlled(condition):
+            for branch in branches:
+                self._statement(branch, goes_on)
 
     def _loop(self, cursor):
         """The increment of a `for` is not mutated: without it the loop does not end."""
         parts = list(cursor.get_children())
         body = parts.pop(0 if cursor.kind == K.DO_STMT else -1)
-        self._statement(body, True)
         if cursor.kind == K.FOR_STMT:
             parts = self._for_condition(cursor, parts)
+        with self._controlled(parts[0] if parts else None):
+            self._statement(body, True)
         for part in parts:
-            self._condition(part)
+            with self._within(part):
+                self._condition(part)
 
     def _for_condition(self, cursor, parts):
         """libclang does not report which of the three parts of a `for` exist, so this looks at the semicolons."""
@@ -108,7 +151,8 @@ class Walk:
             for part in variable.get_children():
                 inside = self.source.range(part)
                 if equals >= 0 and inside and inside[0] > equals and part.kind != K.TYPE_REF:
-                    self._expression(part)
+                    with self._within(variable):
+                        self._expression(part)
 
     def _simple(self, cursor, goes_on):
         place = self.source.range(cursor)
@@ -209,6 +253,9 @@ class Walk:
                 self._condition(part)
             elif cursor.kind == K.DECL_STMT or part.kind.is_declaration():
                 continue
+            elif cursor.kind == K.INIT_LIST_EXPR:
+                with self._within(part):
+                    self._expression(part)
             else:
                 last = index == len(parts) - 1
                 self._expression(part, operator if last and operator in COMPARISONS else "")
