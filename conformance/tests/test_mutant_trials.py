@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Generated mutants: the cells that are run for each, the output, equivalent ones, the ratchet."""
+"""Generated mutants: the cells that are run for each, the output, the ratchet."""
 import json
 import os
 from pathlib import Path
 
 import pytest
-import yaml
 
 from hcasim_conform.model.tables import Tables
 from hcasim_conform.mutants.generated import catalogue, command, kept, machine, page, score, trial
@@ -181,76 +180,6 @@ def test_the_order_of_cells(by_id):
 def test_bits():
     seen = bytes([0, 1] * 9 + [1])
     assert [holds(packed(seen), place) for place in range(len(seen))] == list(seen)
-
-
-def equivalent_file(folder, **change):
-    row = {
-        "file": "provider/a.c",
-        "function": "f",
-        "kind": "same",
-        "reason": "x is never read again, by anybody",
-    }
-    row |= change
-    (folder / "a.yaml").write_text(yaml.safe_dump({"equivalent": [row]}), encoding="utf-8")
-    return folder
-
-
-@pytest.mark.parametrize(
-    "change, numbers",
-    [
-        ({}, {4096, 4097, 4098, 4099}),  # a whole function
-        ({"change": "1 -> 4096"}, {4096}),
-        ({"change": "/-> 409[78]$/", "operator": "constant"}, {4097, 4098}),
-        ({"text": "/x =/", "change": "/7$/"}, {4097}),
-    ],
-)
-def test_equivalent_ones(tmp_path, change, numbers):
-    found = catalogue.equivalents(MUTANTS, equivalent_file(tmp_path, **change))
-    assert set(found) == numbers and {e.kind for e in found.values()} == {"same"}
-
-
-def test_lines_above_tell_equal_lines_apart(tmp_path, monkeypatch):
-    (tmp_path / "provider").mkdir()
-    (tmp_path / "provider" / "a.c").write_text("case 1:\n\tstop;\n\tx = 1;\ncase 2:\n\tstop;\n\tx = 1;\n")
-    monkeypatch.setattr(catalogue, "HERE", tmp_path / "conformance")
-    mutants = [mutant(1, line=3), mutant(2, line=6)]
-    catalogue.source_lines.cache_clear()
-    for below, numbers in (("stop;", {1, 2}), ("case 2:\nstop;", {2}), ("case 1:\nstop;", {1})):
-        folder = equivalent_file(tmp_path, below=below)
-        assert set(catalogue.equivalents(mutants, folder)) == numbers
-    catalogue.source_lines.cache_clear()
-
-
-@pytest.mark.parametrize("nth, numbers", [(1, {1, 4}), (2, {2}), (3, {3})])
-def test_mutants_that_look_alike_are_told_apart(tmp_path, nth, numbers):
-    mutants = [mutant(number, line=6 if number == 4 else 3, change="1 -> 2") for number in (1, 2, 3, 4)]
-    assert set(catalogue.equivalents(mutants, equivalent_file(tmp_path, nth=nth))) == numbers
-
-
-def test_a_place_that_no_mutant_has_is_stale(tmp_path):
-    with pytest.raises(catalogue.CatalogueError, match="nth: 3"):
-        catalogue.equivalents([mutant(1), mutant(2)], equivalent_file(tmp_path, nth=3))
-
-
-def test_a_guard_names_its_test(tmp_path):
-    folder = equivalent_file(tmp_path, kind="guarded", test="core.queues")
-    assert catalogue.equivalents(MUTANTS, folder)[4096].reason.endswith("(tested by core.queues)")
-
-
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        ({"text": "x = 2;"}, "no mutant has file: provider/a.c, function: f, text: x = 2;"),
-        ({"reason": "it is"}, "0/reason: 'it is' is too short"),
-        ({"operator": "magic"}, "0/operator: 'magic' is not one of"),
-        ({"kind": "boring"}, "0/kind: 'boring' is not one of"),
-        ({"kind": "guarded"}, "0: 'test' is a required property"),
-        ({"change": "/(/"}, r"change: /\(/: missing \)"),
-    ],
-)
-def test_a_wrong_equivalent_is_named(tmp_path, change, words):
-    with pytest.raises(catalogue.CatalogueError, match=words):
-        catalogue.equivalents(MUTANTS, equivalent_file(tmp_path, **change))
 
 
 def test_those_not_caught_are_chosen_again(tmp_path):

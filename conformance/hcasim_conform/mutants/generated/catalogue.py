@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The mutants of a build, and those among them that no cell can catch."""
 import json
-import re
 from dataclasses import dataclass
-from functools import cache
-from operator import attrgetter
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import jsonschema
 
 from hcasim_conform import yaml_text
 
+from . import patterns
+
 HERE = Path(__file__).resolve().parents[3]
 EQUIVALENT = HERE / "mutants" / "generated" / "equivalent"
-SCHEMA = HERE / "schema" / "equivalent.schema.json"
+CAUSES = "causes.yaml"
 PARTS = ("provider", "sim/core", "sim/devices")
 KEYS = ("file", "function", "text", "operator", "change")
 SAME = "same"  # the kind of those that behave as the original; the others could be observed by other means
@@ -32,6 +32,8 @@ class Mutant:
     text: str  # of the line
     operator: str
     change: str
+    statement: str = ""  # or condition or initialized member that it is part of
+    under: str = ""  # the condition or label that controls the statement
 
     @property
     def key(self):
@@ -67,72 +69,102 @@ class Equivalent:
     reason: str
 
 
-def rows_of(path):
-    """The entries of a file, whose form is checked."""
-    rows = yaml_text.load(path.read_text(encoding="utf-8"))["equivalent"]
+def read(path, schema):
+    """The contents of a file of the lists, whose form is checked."""
+    data = yaml_text.load(path.read_text(encoding="utf-8"))
     try:
-        jsonschema.validate(rows, json.loads(SCHEMA.read_text(encoding="utf-8")))
+        jsonschema.validate(data, json.loads((HERE / "schema" / schema).read_text(encoding="utf-8")))
     except jsonschema.ValidationError as error:
-        where = "/".join(str(p) for p in error.absolute_path) or "the list"
+        where = "/".join(str(p) for p in error.absolute_path) or "the file"
         raise CatalogueError(f"{path}: {where}: {error.message}") from error
-    return rows
+    return data
 
 
-@cache
-def source_lines(file):
-    return (HERE.parent / file).read_text(encoding="utf-8").splitlines()
+def causes_of(folder):
+    """name -> Equivalent."""
+    data = read(folder / CAUSES, "causes.schema.json")
+    found = {}
+    for kind, causes in data.items():
+        for name, about in causes.items():
+            if name in found:
+                raise CatalogueError(f"{folder / CAUSES}: {name} is declared twice")
+            reason = about if isinstance(about, str) else about["reason"]
+            tests = "" if isinstance(about, str) else f" (tested by {', '.join(about['tests'])})"
+            found[name] = Equivalent(kind, reason + tests)
+    return found
 
 
-def above(mutant, count):
-    """So many lines above the mutant's, which tell lines of equal text apart."""
-    end = mutant.line - 1
-    return "\n".join(line.strip() for line in source_lines(mutant.file)[max(end - count, 0) : end])
+@dataclass(frozen=True)
+class Row:
+    path: Path
+    file: str  # shell pattern
+    functions: tuple  # shell patterns
+    cause: str
+    patterns: tuple
+
+    def __str__(self):
+        return f"{self.path}: {self.file}: {' '.join(self.functions)} {self.cause}"
 
 
-def matcher(row, path):
-    """A test whether an entry means a mutant: texts are compared, those between slashes are regular expressions."""
-    tests = []
-    if "below" in row:
-        count = row["below"].count("\n") + 1
-        tests.append((lambda mutant: above(mutant, count), row["below"].__eq__))
-    for name in KEYS:
-        text = row.get(name)
-        if text is None:
-            continue
-        if name != "file" and len(text) > 2 and text[0] == text[-1] == "/":
+def rows_of(path):
+    for file, rows in read(path, "equivalent.schema.json").items():
+        for key, text in rows.items():
+            *functions, cause = key.split()
             try:
-                tests.append((attrgetter(name), re.compile(text[1:-1]).search))
-            except re.error as error:
-                raise CatalogueError(f"{path}: {name}: {text}: {error}") from error
-        else:
-            tests.append((attrgetter(name), text.__eq__))
-    return lambda mutant: all(test(get(mutant)) for get, test in tests)
+                yield Row(path, file, tuple(functions), cause, tuple(patterns.parse(text)))
+            except ValueError as error:
+                raise CatalogueError(f"{path}: {file}: {key}: {error}") from error
 
 
-def chosen(row, meant):
-    """With `nth`, of the mutants that a line has with the same operator and change only that one, from 1."""
-    if "nth" not in row:
+class Functions:
+    """Mutants by file and function, and what patterns ask about them."""
+
+    def __init__(self, mutants):
+        self.of, self.looks = {}, {}
+        for mutant in mutants:
+            self.of.setdefault(mutant.file, {}).setdefault(mutant.function, []).append(mutant)
+
+    def look(self, mutant):
+        if mutant.number not in self.looks:
+            self.looks[mutant.number] = patterns.Look(mutant)
+        return self.looks[mutant.number]
+
+    def named(self, file, function):
+        """The mutants of each function that these shell patterns mean."""
+        files = (
+            [self.of[file]] if file in self.of else [f for n, f in self.of.items() if fnmatchcase(n, file)]
+        )
+        return [m for found in files for name, m in found.items() if fnmatchcase(name, function)]
+
+    def meant(self, row, stale):
+        """The mutants of a row; what means none is added to `stale`."""
+        groups = []
+        for function in row.functions:
+            found = self.named(row.file, function)
+            if not found:
+                stale.append(f"{row}: no function {function} has mutants")
+            groups += found
+        meant = []
+        for pattern in row.patterns:
+            found = [m for group in groups for m in pattern.of(group, self.look)]
+            if groups and not found:
+                stale.append(f"{row}: no mutant is '{pattern.text}'")
+            meant += found
         return meant
-    alike = {}
-    for mutant in sorted(meant, key=attrgetter("number")):
-        alike.setdefault((mutant.line, mutant.key), []).append(mutant)
-    place = row["nth"] - 1
-    return [mutants[place] for mutants in alike.values() if place < len(mutants)]
 
 
 def equivalents(mutants, folder=EQUIVALENT):
-    """number -> Equivalent. Entries that mean no mutant are an error, all named: their lines have changed."""
-    by_file, found, stale = {}, {}, []
-    for mutant in mutants:
-        by_file.setdefault(mutant.file, []).append(mutant)
-    for path in sorted(Path(folder).glob("*.yaml")):
-        for row in rows_of(path):
-            meant = chosen(row, list(filter(matcher(row, path), by_file.get(row["file"], ()))))
-            if not meant:
-                given = ", ".join(f"{name}: {row[name]}" for name in (*KEYS, "below", "nth") if name in row)
-                stale.append(f"{path}: no mutant has {given}")
-            reason = row["reason"] + (f" (tested by {row['test']})" if "test" in row else "")
-            found |= {mutant.number: Equivalent(row["kind"], reason) for mutant in meant}
+    """number -> Equivalent. Rows, patterns and causes that mean no mutant are an error, all named: the code has changed."""
+    folder = Path(folder)
+    causes, functions, found, stale, used = causes_of(folder), Functions(mutants), {}, [], set()
+    for path in sorted(folder.glob("*.yaml")):
+        for row in rows_of(path) if path.name != CAUSES else ():
+            if row.cause not in causes:
+                raise CatalogueError(f"{row}: {folder / CAUSES} does not declare '{row.cause}'")
+            used.add(row.cause)
+            for mutant in functions.meant(row, stale):
+                found.setdefault(mutant.number, causes[row.cause])
+    stale += [f"{folder / CAUSES}: no row has the cause '{name}'" for name in causes if name not in used]
     if stale:
         raise CatalogueError("\n".join(stale))
     return found
