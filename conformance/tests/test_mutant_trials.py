@@ -272,6 +272,17 @@ def test_the_page(tmp_path):
     assert "a &lt; b -&gt; a &lt;= b</code>: nobody reads it" in text and "4096" not in text
 
 
+def test_survivors_are_listed(tmp_path):
+    args = command.parser(None).parse_args(["--generated", "--out", str(tmp_path)])
+    outcomes = ("caught", "survived", "unreached", "equivalent")
+    verdicts = [trial.Verdict(m, outcome, reach=7) for m, outcome in zip(MUTANTS, outcomes)]
+    command.report(args, verdicts, [], 0, 1)
+    assert (tmp_path / command.SURVIVORS).read_text(encoding="utf-8").splitlines() == [
+        "survived  #4097 provider/a.c:3 f() constant: 1 -> 4097, 7 cells reach it",
+        "unreached #4098 provider/a.c:3 f() constant: 1 -> 4098, 7 cells reach it",
+    ]
+
+
 def test_what_cells_reach_is_kept(device, by_id, reached, tmp_path):
     path, cells = tmp_path / "reached.json", [by_id[i] for i in REACHED]
     kept.save(path, "a key", reached)

@@ -35,6 +35,8 @@ from .kept import reached as record
 CHUNK = 10  # mutants per task: neighbours, which the same cells catch
 MOST_REFUTED = 0.05  # of a sample of listed mutants
 TOLD = 200  # mutants after which a run says how far it is
+LEFT = ("survived", "unreached")
+OUTPUT = ["generated-mutants.json", "mutants.html", SURVIVORS := "survivors.txt"]
 
 
 def parser(_build):
@@ -97,7 +99,7 @@ def parser(_build):
         type=Path,
         default=Path("conform-out"),
         metavar="DIR",
-        help="for mutants.html and generated-mutants.json",
+        help="for mutants.html, survivors.txt and generated-mutants.json",
     )
     p.add_argument("--list", action="store_true", help="print the mutants, run nothing")
     p.add_argument("--write-score", action="store_true", help="the score of this run is the new ratchet")
@@ -108,11 +110,7 @@ def not_caught(path):
     """The mutants that an earlier run did not catch, by all that a later build leaves as it is."""
     try:
         verdicts = json.loads(path.read_text(encoding="utf-8"))["verdicts"]
-        return {
-            tuple(v["mutant"][name] for name in KEYS)
-            for v in verdicts
-            if v["outcome"] in ("survived", "unreached")
-        }
+        return {tuple(v["mutant"][name] for name in KEYS) for v in verdicts if v["outcome"] in LEFT}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CatalogueError(f"--again {path}: {error!r}") from error
 
@@ -192,8 +190,12 @@ def tell(verdict, listed=False):
             flush=True,
         )
     elif verdict.outcome != "caught":
-        reach = f", {verdict.reach} cells reach it" if verdict.reach else ""
-        print(f"{verdict.outcome:<9} #{verdict.mutant.number} {verdict.mutant}{reach}", flush=True)
+        print(survivor(verdict), flush=True)
+
+
+def survivor(verdict):
+    reach = f", {verdict.reach} cells reach it" if verdict.reach else ""
+    return f"{verdict.outcome:<9} #{verdict.mutant.number} {verdict.mutant}{reach}"
 
 
 def drop_identical(verdicts, build, jobs):
@@ -242,6 +244,8 @@ def report(args, verdicts, red, left_out, seconds):
     }
     (args.out / "generated-mutants.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     page.write(args.out / "mutants.html", verdicts, f"{about}; {more}")
+    left = [v for v in verdicts if v.outcome in LEFT]
+    (args.out / SURVIVORS).write_text("".join(f"{survivor(v)}\n" for v in left), encoding="utf-8")
     for part, (hit, of) in counts.items():
         print(f"{part}: {hit} of {of}, {score.share(hit, of)}")
     print(score.tell_kinds(kinds, caught, mutants))
@@ -300,7 +304,7 @@ def main(build, argv):
         if args.list:
             known = equivalents(mutants)
             return show(select(mutants, args, known), known)
-        results.make_folder(args.out, ["generated-mutants.json", "mutants.html"])
+        results.make_folder(args.out, OUTPUT)
         return run(args, mutants, left_out, build)
     except (CatalogueError, MachineError, SelectionError, duts.DutError, results.ResultsError) as error:
         print(f"hcasim conform mutants: {error}", file=sys.stderr)
