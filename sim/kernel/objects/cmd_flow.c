@@ -22,6 +22,8 @@
 #define SPEC_IPV6      0x31
 #define SPEC_TCP       0x40
 #define SPEC_UDP       0x41
+#define SPEC_TAG       0x1000
+#define MOST_TAG       0xffffff
 #define MAX_SPECS      10
 #define PROTO_TCP      6
 #define PROTO_UDP      17
@@ -117,7 +119,7 @@ static int whole_spec(const uint8_t *spec, size_t size, uint8_t *whole, size_t w
 	return 0;
 }
 
-/* This adapter does not support tunnels, ESP, MPLS, GRE, inner headers and actions. */
+/* This adapter does not support tunnels, ESP, MPLS, GRE, inner headers and actions other than tags. */
 static size_t spec_size(uint32_t type)
 {
 	switch (type) {
@@ -135,6 +137,20 @@ static size_t spec_size(uint32_t type)
 	}
 }
 
+static int add_tag(struct hca_flow_attr *a, const uint8_t *spec, size_t size)
+{
+	struct ib_uverbs_flow_spec_action_tag s;
+
+	if (size != sizeof(s))
+		return -EINVAL;
+	memcpy(&s, spec, sizeof(s));
+	if (s.reserved1 || s.tag_id > MOST_TAG)
+		return -EINVAL;
+	a->tagged = true;
+	a->tag = s.tag_id;
+	return 0;
+}
+
 static int add_spec(struct hca_flow_attr *a, const uint8_t *spec, size_t size)
 {
 	union {
@@ -150,6 +166,8 @@ static int add_spec(struct hca_flow_attr *a, const uint8_t *spec, size_t size)
 	memcpy(&s.hdr, spec, sizeof(s.hdr));
 	if (s.hdr.reserved)
 		return -EINVAL;
+	if (s.hdr.type == SPEC_TAG)
+		return add_tag(a, spec, size);
 	if (!spec_size(s.hdr.type))
 		return -EOPNOTSUPP;
 	ret = whole_spec(spec, size, s.bytes, spec_size(s.hdr.type));

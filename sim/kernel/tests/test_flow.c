@@ -58,6 +58,7 @@ static int with(const void *a, uint16_t a_size, const void *b, uint16_t b_size)
 
 static void specs(void)
 {
+	struct ib_uverbs_flow_spec_action_tag tag = {.type = 0x1000, .size = sizeof(tag), .tag_id = 0xffffff};
 	struct ib_uverbs_flow_spec_ipv6 six = ipv6;
 	struct ib_uverbs_flow_spec_eth e = eth;
 
@@ -79,6 +80,13 @@ static void specs(void)
 	e.size = sizeof(e) + 8;
 	CHECK_ERR(with(&e, sizeof(e), NULL, 0), -EINVAL);
 	e.size = sizeof(e);
+	CHECK_ERR(with(&eth, sizeof(eth), &tag, sizeof(tag)), -EOPNOTSUPP); /* a native CQE has none */
+	tag.tag_id = 1 << 24;
+	CHECK_ERR(with(&tag, sizeof(tag), NULL, 0), -EINVAL);
+	tag = (struct ib_uverbs_flow_spec_action_tag){.type = 0x1000, .size = sizeof(tag), .reserved1 = 1};
+	CHECK_ERR(with(&tag, sizeof(tag), NULL, 0), -EINVAL);
+	e.type = 0x1000; /* a tag of another size */
+	CHECK_ERR(with(&e, sizeof(e), NULL, 0), -EINVAL);
 	e.type = 0x34; /* ESP */
 	CHECK_ERR(with(&e, sizeof(e), NULL, 0), -EOPNOTSUPP);
 	e.type = 0x120; /* inner headers of a tunnel */

@@ -208,6 +208,7 @@ int mlx5_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
 uint32_t mlx5_cqe_size(const struct drv_cq *cq);
 int mlx5_destroy_cq(struct drv_cq *cq);
 int mlx5_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
+int mlx5_query_qp(struct drv_qp *qp, struct hca_qp_attr *attr);
 int mlx5_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
 int mlx5_destroy_qp(struct drv_qp *qp);
 int mlx5_create_wq(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata *u);

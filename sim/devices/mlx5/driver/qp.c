@@ -285,6 +285,12 @@ static uint32_t change_ece(struct mlx5_qp *qp, const struct mlx5_ib_modify_qp *r
 	return qp->ece;
 }
 
+/* Of a QP over a table both are refused as by mlx5_ib_query_qp() and mlx5_ib_modify_qp(). */
+int mlx5_query_qp(struct drv_qp *base, struct hca_qp_attr *attr)
+{
+	return base->rss ? -ENOSYS : common_query_qp(base, attr);
+}
+
 int mlx5_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u)
 {
 	struct mlx5_ib_modify_qp_resp resp = {.response_length = sizeof(resp)};
@@ -294,7 +300,7 @@ int mlx5_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t
 	int ret;
 
 	if (base->rss)
-		return -EOPNOTSUPP;
+		return -ENOSYS;
 	ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), sizeof(req), -EOPNOTSUPP) : 0;
 	if (!ret)
 		ret = check_modify(qp, &req, mask);

@@ -105,6 +105,12 @@ static int alloc_dmah(struct drv_dmah *d)
 	return 0;
 }
 
+/* A CQE has no tag. */
+static int create_flow(struct drv_flow *flow, const struct hca_flow_attr *attr)
+{
+	return attr->tagged ? -EOPNOTSUPP : common_create_flow(flow, attr);
+}
+
 /* Address handles live in the WQE; the driver only resolves the destination. */
 static int create_ah(struct drv_ah *ah, const struct hca_av *av, struct drv_udata *u)
 {
@@ -200,7 +206,7 @@ const struct drv_ops native_drv_ops = {
 	.destroy_rwq_table = common_destroy_rwq_table,
 	.create_ah = create_ah,
 	.destroy_ah = common_destroy_ah,
-	.create_flow = common_create_flow,
+	.create_flow = create_flow,
 	.destroy_flow = common_destroy_flow,
 	.attach_mcast = common_attach_mcast,
 	.detach_mcast = common_detach_mcast,
