@@ -19,6 +19,8 @@ int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp);
 void read_current(struct ibv_cq_ex *cq, struct ibv_wc *wc);
 /* Waits for a completion event of the peer's CQ when `wait` is set; acknowledges it. */
 bool collect_event(struct link *l, bool wait);
+/* What was received since, before kit_alive() posts these receives again; collect_memory() does it, too. */
+void collect_received(struct link *l, unsigned int first_use, struct result *res);
 void collect_memory(struct link *l, unsigned int first_use, struct result *res);
 
 #endif

@@ -187,6 +187,8 @@ static void refuse_list(struct kit *k, struct pieces *p, const struct list_mista
 	plan_execute(&plans[0], k->l, &requester, &responder);
 	collect(k->l, &requester, &responder, k->res);
 	if (KIT_GOOD(k))
+		collect_received(k->l, 0, k->res);
+	if (KIT_GOOD(k))
 		kit_alive(k, k->l);
 	collect_extra(k->l, k->res);
 	if (KIT_GOOD(k))

@@ -121,6 +121,8 @@ static void unknown_flag(struct kit *k)
 		plan_execute(&plans[i], k->l, &requester, &responder);
 	collect(k->l, &requester, &responder, k->res);
 	if (KIT_GOOD(k))
+		collect_received(k->l, 0, k->res);
+	if (KIT_GOOD(k))
 		kit_alive(k, k->l);
 	collect_extra(k->l, k->res);
 	if (KIT_GOOD(k))

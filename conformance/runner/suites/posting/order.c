@@ -33,6 +33,8 @@ static void finish(struct kit *k, struct plan *plans, unsigned int first_use)
 		plan_execute(&plans[i], k->l, &requester, &responder);
 	collect(k->l, &requester, &responder, k->res);
 	if (KIT_GOOD(k))
+		collect_received(k->l, first_use, k->res);
+	if (KIT_GOOD(k))
 		kit_alive(k, k->l);
 	collect_extra(k->l, k->res);
 	if (KIT_GOOD(k))

@@ -26,6 +26,8 @@ static bool carry(struct kit *k, struct plan *plans)
 		plan_execute(&plans[i], k->l, &requester, &responder);
 	if (KIT_GOOD(k))
 		collect(k->l, &requester, &responder, k->res);
+	if (KIT_GOOD(k))
+		collect_received(k->l, first_use, k->res);
 	if (KIT_GOOD(k) && k->l->qpt == IBV_QPT_UC)
 		kit_alive(k, k->l); /* a WRITE completes before its data is visible: this SEND follows it */
 	collect_extra(k->l, k->res);
