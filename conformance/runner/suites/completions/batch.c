@@ -316,6 +316,55 @@ SCENARIO(batch_threads) = {
 	{},
 };
 
+/* As the batch goes on after ENOENT, so does the other thread's wait. */
+static void poll_drained(struct kit *k, struct bench *b)
+{
+	struct poller p = {.cq = b->cq, .ex = true};
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)b->cq;
+	struct ibv_poll_cq_attr none = {};
+	struct watchdog wait;
+	pthread_t thread;
+	struct ibv_wc wc;
+	bool early;
+	int ret;
+
+	if (!bench_link(b, k->l, NULL) || !bench_put(b, k->l, 1))
+		return;
+	ret = ibv_start_poll(cq, &none);
+	KIT_CHECK(k, !ret, "ibv_start_poll found no completion");
+	read_current(cq, &wc);
+	judge_wc(&k->res->verdict, "requester", &b->want[b->first++], &wc);
+	ret = ibv_next_poll(cq);
+	pthread_create(&thread, NULL, poll_one, &p);
+	for (wait = watchdog(LONG_MS); !atomic_load(&p.done) && !watchdog_expired(&wait);)
+		;
+	watchdog_lost(); /* this timeout is expected */
+	early = atomic_load(&p.done);
+	ibv_end_poll(cq);
+	pthread_join(thread, NULL);
+	if (!kit_holds(k, ret == ENOENT))
+		KIT_FAULT(k, "ibv_next_poll returned %s, expected ENOENT", errno_name(ret));
+	else if (early)
+		KIT_FAULT(k, "another thread polled between ENOENT of ibv_next_poll and ibv_end_poll");
+}
+
+static void batch_drained(struct kit *k)
+{
+	struct bench b = {0};
+
+	if (bench_open(&b, k, 4))
+		poll_drained(k, &b);
+	link_destroy(k->l);
+	bench_close(&b);
+}
+
+SCENARIO(batch_drained) = {
+	{"drained", SUITE("cq"), QPS("RC"), ARGS({"ex", 1}),
+	 CLAUSE("ibv_create_cq_ex/DESCRIPTION/ibv_next_poll"), LEVEL("SHOULD"), ERRATA("POLL-LOCK"),
+	 SAYS("another thread polls after the batch, although ibv_next_poll() found nothing more")},
+	{},
+};
+
 /* The same of CQs whose attributes do not say that one thread polls them, although some fields look like it. */
 static void batch_locked(struct kit *k)
 {

@@ -247,7 +247,7 @@ static void ep_both_ways(struct kit *k)
 SCENARIO(ep_both_ways) = {
 	{"both-ways", SUITE("endpoint"), QPS("RC"), CLAUSE("rdma_create_ep/NOTES/passive"),
 	 ALSO("rdma_create_ep/NOTES/active rdma_create_id/NOTES/synchronous "
-	      "rdma_post_send/RETURN-VALUE rdma_get_recv_comp/RETURN-VALUE"),
+	      "rdma_post_send/RETURN-VALUE rdma_get_recv_comp/RETURN-VALUE rdma_get_recv_comp/NOTES/blocks"),
 	 NEEDS("rdma_cm"),
 	 SAYS("two connections of one rdma_create_ep() listener have their own QP and CQs, and a "
 	      "message passes each way")},

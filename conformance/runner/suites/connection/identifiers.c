@@ -3,7 +3,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <rdma/rdma_verbs.h>
 
@@ -231,6 +234,91 @@ SCENARIO(id_bound) = {
 	{"bound", SUITE("connect"), QPS("RC"), CLAUSE("rdma_bind_addr/NOTES/port"),
 	 ALSO("rdma_bind_addr/DESCRIPTION/device"), NEEDS("rdma_cm"),
 	 SAYS("an id that is bound to an address has a port, a device and a GID at once")},
+	{},
+};
+
+#define NO_LIST 50
+#define OPENED  100
+#define MOST_FD 200
+
+/* What rdma_get_devices() says in a child that may open `more` files; OPENED is added if it leaves some open. */
+static int devices_with(struct kit *k, unsigned int more)
+{
+	int num = 0, status = -1, fd;
+	struct rlimit limit;
+	pid_t child = fork();
+
+	if (!child) {
+		fd = dup(0);
+		close(fd);
+		getrlimit(RLIMIT_NOFILE, &limit);
+		limit.rlim_cur = fd + more;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		num = rdma_get_devices(&num) ? num : NO_LIST;
+		_exit(dup(0) == fd ? num : num + OPENED);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		KIT_FAULT(k, "the child with %u more descriptors ended with status 0x%x", more, status);
+	return WEXITSTATUS(status);
+}
+
+/* With as few descriptors as one device needs the others cannot be opened. */
+static void id_devices(struct kit *k)
+{
+	const int most = devices_with(k, MOST_FD);
+	int num = 0;
+
+	log_call(&k->res->log, "/* rdma_get_devices(&num) in children with RLIMIT_NOFILE */");
+	KIT_CHECK(k, most % OPENED > 0 && most % OPENED < NO_LIST, "rdma_get_devices found no device");
+	if (most < OPENED) {
+		seen(k->res, "the devices were open before; ");
+		return;
+	}
+	for (unsigned int more = 0; more < MOST_FD && num != most && KIT_GOOD(k); more++) {
+		num = devices_with(k, more);
+		if (num % OPENED > 0 && num % OPENED < most % OPENED)
+			return;
+	}
+	if (KIT_GOOD(k) && !kit_holds(k, most == OPENED + 1))
+		KIT_FAULT(k, "rdma_get_devices finds %d devices or none, never one that can be opened",
+			  most % OPENED);
+}
+
+SCENARIO(id_devices) = {
+	{"devices", SUITE("connect"), QPS("RC"), CLAUSE("rdma_get_devices/DESCRIPTION"), NEEDS("rdma_cm"),
+	 SAYS("rdma_get_devices() returns the devices that can be opened, though another one cannot")},
+	{},
+};
+
+/* A path record of an id: what is exactly so, and not a limit, has the selector 2. */
+static void id_route(struct kit *k)
+{
+	const struct ibv_sa_path_rec *path;
+	const struct rdma_addr *addr;
+	struct conn c;
+
+	if (!conn_in_one_process(k))
+		return;
+	if (conn_begin(&c, k)) {
+		path = c.cm.client->route.path_rec;
+		addr = &c.cm.client->route.addr;
+		if (!kit_holds(k, c.cm.client->route.num_paths > 0 && path))
+			KIT_FAULT(k, "the id has no path record");
+		else if (!kit_holds(k, !memcmp(&path->sgid, &addr->addr.ibaddr.sgid, 16) &&
+					       !memcmp(&path->dgid, &addr->addr.ibaddr.dgid, 16)))
+			KIT_FAULT(k, "the path record has other GIDs than the id");
+		else if (!kit_holds(k, path->mtu_selector == 2 && path->rate_selector == 2 &&
+					       path->packet_life_time_selector == 2))
+			KIT_FAULT(k, "the selectors of MTU, rate and life time are %u, %u and %u, expected 2",
+				  path->mtu_selector, path->rate_selector, path->packet_life_time_selector);
+	}
+	conn_finish(&c);
+}
+
+SCENARIO(id_route) = {
+	{"route", SUITE("connect"), QPS("RC"), CLAUSE("rdma_resolve_route/DESCRIPTION/path"), LEVEL("SHOULD"),
+	 ERRATA("PATH-SELECTORS"), NEEDS("rdma_cm"),
+	 SAYS("the path record of an id has its GIDs, and exact values of MTU, rate and life time")},
 	{},
 };
 

@@ -2,6 +2,9 @@
 /* Uses nothing but the headers of rdma-core and inline.h: it is compiled again for each run with --headers. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include <rdma/rdma_verbs.h>
@@ -48,6 +51,69 @@ static void message(const struct inline_report *to, struct rdma_cm_id *from, str
 		rdma_dereg_mr(out);
 }
 
+struct late {
+	struct rdma_cm_id *from;
+	int fd; /* of the channel of the other side */
+	uint8_t *sent;
+	struct ibv_mr *out;
+	int ret;
+};
+
+/* Sends once the channel has no event any more. */
+static void *send_late(void *arg)
+{
+	struct late *l = arg;
+	struct pollfd channel = {.fd = l->fd, .events = POLLIN};
+
+	while (poll(&channel, 1, 0) == 1)
+		sched_yield();
+	l->ret = rdma_post_send(l->from, l->sent, l->sent, BYTES, l->out, 0);
+	return NULL;
+}
+
+/* The channel has an event, of a message whose completion was taken: rdma_get_recv_comp() must arm the CQ once more. */
+static void wait_for_late(const struct inline_report *to, struct rdma_cm_id *there, struct late *l)
+{
+	struct pollfd channel = {.fd = l->fd, .events = POLLIN};
+	pthread_t thread;
+	struct ibv_wc wc;
+	int ret;
+
+	while (!ibv_poll_cq(there->recv_cq, 1, &wc))
+		;
+	poll(&channel, 1, -1);
+	if (pthread_create(&thread, NULL, send_late, l))
+		return;
+	errno = 0;
+	ret = rdma_get_recv_comp(there, &wc);
+	pthread_join(thread, NULL);
+	if (did(to, "rdma_get_recv_comp after an event of an earlier message", ret, 1) &&
+	    did(to, "rdma_post_send", l->ret, 0))
+		did(to, "rdma_get_send_comp", rdma_get_send_comp(l->from, &wc), 1);
+}
+
+static void late_message(const struct inline_report *to, struct rdma_cm_id *from, struct rdma_cm_id *there)
+{
+	uint8_t sent[BYTES] = {5}, got[BYTES];
+	struct ibv_mr *out = rdma_reg_msgs(from, sent, sizeof(sent));
+	struct ibv_mr *in = rdma_reg_msgs(there, got, sizeof(got));
+	struct late late = {from, there->recv_cq_channel->fd, sent, out, 0};
+	struct ibv_wc wc;
+
+	errno = 0;
+	if (good(to, "rdma_reg_msgs", out && in) &&
+	    good(to, "ibv_req_notify_cq", !ibv_req_notify_cq(there->recv_cq, 0)) &&
+	    did(to, "rdma_post_recv", rdma_post_recv(there, got, got, sizeof(got), in), 0) &&
+	    did(to, "rdma_post_recv", rdma_post_recv(there, got, got, sizeof(got), in), 0) &&
+	    did(to, "rdma_post_send", rdma_post_send(from, sent, sent, sizeof(sent), out, 0), 0) &&
+	    did(to, "rdma_get_send_comp", rdma_get_send_comp(from, &wc), 1))
+		wait_for_late(to, there, &late);
+	if (in)
+		rdma_dereg_mr(in);
+	if (out)
+		rdma_dereg_mr(out);
+}
+
 /* More SGEs than the QP has, and a channel that does not block and has no event. */
 static void failures(const struct inline_report *to, struct rdma_cm_id *id)
 {
@@ -73,6 +139,7 @@ static void messages(const struct inline_report *to, struct rdma_cm_id *client, 
 {
 	message(to, client, server);
 	message(to, server, client);
+	late_message(to, client, server);
 	failures(to, client);
 }
 

@@ -17,7 +17,7 @@ struct inline_report {
 };
 
 struct inline_calls {
-	/* One message in each direction of a connection; then requests that must fail with an errno. */
+	/* Messages in both directions of a connection; then requests that must fail with an errno. */
 	void (*messages)(const struct inline_report *to, struct rdma_cm_id *client,
 			 struct rdma_cm_id *server);
 	/* One datagram to where the event of the client says. */

@@ -100,6 +100,26 @@ SCENARIO(mw_local_inv) = {
 	{},
 };
 
+#define TURNS 200 /* so that a bind begins at each place of the queue */
+
+static void mw_turns(struct kit *k)
+{
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
+	bool good = mw;
+
+	for (unsigned int i = 0; i < TURNS && good; i++)
+		good = mw_bind(k, mw, &b) && mw_opens(k, mw) && mw_invalidate(k, mw);
+	mw_free(k, mw);
+}
+
+SCENARIO(mw_turns) = {
+	{"turns", SUITE("mw"), QPS("RC"), CLAUSE("ibv_alloc_mw/DESCRIPTION/invalidated"),
+	 NEEDS("memory_windows/2 operations/{qp}/LOCAL_INV"),
+	 SAYS("a window that is bound and invalidated 200 times works each time")},
+	{},
+};
+
 /* A free window may be invalidated: it was never bound, or was invalidated before. */
 static void mw_inv_free(struct kit *k)
 {

@@ -400,6 +400,56 @@ SCENARIO(receive_regions) = {
 	{},
 };
 
+/* ---- One buffer of more bytes than 16 bits count ---- */
+
+#define LONG 65536u
+
+static void judge_long(struct kit *k, uint8_t *buf, struct ibv_mr *mr)
+{
+	struct ibv_sge sge = {(uintptr_t)buf, LONG, mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = 0x4ec59e6, .sg_list = &sge, .num_sge = 1}, *bad;
+	const uint32_t grh = link_grh(k->l), len = TOTAL / 2;
+	const int ret = link_post_recv(k->l, &wr, &bad);
+	struct ibv_wc wc;
+	uint8_t *data;
+
+	KIT_CHECK(k, !ret, "the receive was refused with %s", errno_name(ret));
+	if (!post_message(k, &data, len) || !kit_wait(k, k->l, k->l->peer_cq, &wc) ||
+	    !kit_expect(k, k->l, k->l->cq, k->l->qp, 0x59e5, IBV_WC_SUCCESS))
+		return;
+	KIT_CHECK(k, wc.status == IBV_WC_SUCCESS && wc.byte_len == len + grh,
+		  "the receive has status %s and %u bytes, expected %u", value_name(status_names, wc.status),
+		  wc.byte_len, len + grh);
+	end_sync();
+	KIT_CHECK(k, !memcmp(buf + grh, data, len), "other bytes were received");
+}
+
+static void receive_long(struct kit *k)
+{
+	struct ibv_pd *pd = k->r->dut.responder.pd;
+	struct ibv_mr *mr = NULL;
+	uint8_t *buf;
+
+	if (!kit_link(k, API_POST, NULL))
+		return;
+	buf = end_alloc(pd, LONG);
+	if (buf)
+		mr = ibv_reg_mr(pd, buf, LONG, IBV_ACCESS_LOCAL_WRITE);
+	if (mr)
+		judge_long(k, buf, mr);
+	else
+		KIT_FAULT(k, "the region of 64 KiB: %s", errno_name(errno));
+	if (mr)
+		ibv_dereg_mr(mr);
+	end_free(buf);
+}
+
+SCENARIO(receive_long) = {
+	{"long-buffer", SUITE("sges"), QPS("RC UC UD"), POSTS("SEND 64"), CLAUSE("ibv_post_recv/DESCRIPTION"),
+	 SAYS("a short message arrives in a receive buffer of 65,536 bytes")},
+	{},
+};
+
 static void refuse_receive(struct kit *k, unsigned int bad, enum damage damage)
 {
 	struct parts p = {.k = k};

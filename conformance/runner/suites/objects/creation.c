@@ -95,6 +95,24 @@ static bool begin(struct kit *k, struct own *o, struct ibv_qp_init_attr_ex *smal
 	return true;
 }
 
+static void create_small(struct kit *k)
+{
+	struct ibv_qp_init_attr_ex small;
+	struct own o;
+
+	if (begin(k, &o, &small))
+		created(k, &o, &small, "a small QP");
+	own_destroy(&o);
+}
+
+SCENARIO(create_small) = {
+	{"small", SUITE("create"), QPS("RC"), ARGS({"type", IBV_QPT_RC}),
+	 CLAUSE("ibv_create_qp/DESCRIPTION/granted"),
+	 SAYS("a QP of few requests has what ibv_create_qp() has granted, as ibv_query_qp() says")},
+	{"small", QPS("UD"), ARGS({"type", IBV_QPT_UD})},
+	{},
+};
+
 /* One member of cap: its limit is granted, one more is refused. */
 static bool limit(struct kit *k, struct own *o, const struct ibv_qp_init_attr_ex *small, const char *name,
 		  uint32_t *(*member)(struct ibv_qp_cap *), uint32_t most)

@@ -290,6 +290,27 @@ SCENARIO(clock_values) = {
 	{},
 };
 
+static void device_counters(struct kit *k)
+{
+	struct ibv_counters_init_attr init = {0};
+	struct ibv_counters *counters;
+
+	errno = 0;
+	counters = ibv_create_counters(k->r->dut.requester.ctx, &init);
+	log_call(&k->res->log, "/* ibv_create_counters(ctx, &init) */");
+	KIT_CHECK(k, counters || errno == EOPNOTSUPP || errno == EPROTONOSUPPORT,
+		  "ibv_create_counters failed with %s", errno_name(errno));
+	if (counters)
+		ibv_destroy_counters(counters);
+}
+
+SCENARIO(device_counters) = {
+	{"counters", SUITE("objects"), QPS("RC"), CLAUSE("ibv_create_counters/ERRORS/EOPNOTSUPP"),
+	 ERRATA("COUNTERS-KERNEL"),
+	 SAYS("counters are created, or errno is EOPNOTSUPP or, of a kernel without them, EPROTONOSUPPORT")},
+	{},
+};
+
 /* Each event has a string of its own. */
 static void strings(struct kit *k)
 {

@@ -44,6 +44,7 @@ static void sq_full(struct kit *k)
 	KIT_CHECK(k, taken >= k->l->cap.max_send_wr, "request %u was refused with %s, %u are granted", taken,
 		  errno_name(rc), k->l->cap.max_send_wr);
 	KIT_CHECK(k, rc, "%d requests were taken and none was polled: the queue has no end", MOST);
+	KIT_CHECK(k, rc > 0, "ibv_post_send returned %d, which is no value of errno", rc);
 	KIT_CHECK(k, named, "bad_wr does not name the refused request");
 	judge_errno(&k->res->verdict, rc, k->r->dut.refusal.full);
 	for (unsigned int i = 0; i < taken; i++)
@@ -84,6 +85,22 @@ static int post_quiet(struct kit *k, const struct plan *plan, unsigned int num, 
 	return rc;
 }
 
+#define SHORT 64 /* requests of a queue whose places are all used in advance */
+
+/* Each place of the ring has had a signaled request: nothing of it may be left there. */
+static bool all_signaled(struct kit *k, const struct plan *plan, unsigned int num)
+{
+	for (unsigned int i = 0; i < num; i++) {
+		int rc = post_quiet(k, plan, 1, true);
+
+		if (rc)
+			KIT_FAULT(k, "a request was refused with %s", errno_name(rc));
+		if (rc || !kit_expect(k, k->l, k->l->cq, k->l->qp, 0, IBV_WC_SUCCESS))
+			return false;
+	}
+	return true;
+}
+
 /* Requests without a completion: one at the end tells that all have ended; without it the queue stays full. */
 static void sq_unsignaled(struct kit *k)
 {
@@ -96,6 +113,8 @@ static void sq_unsignaled(struct kit *k)
 	if (!kit_link(k, API_POST, &opts) || !kit_plan(k, plans))
 		return;
 	granted = k->l->cap.max_send_wr;
+	if (granted < SHORT && !all_signaled(k, &plans[0], 4 * granted))
+		return;
 	for (int turn = 0; turn < 3; turn++) {
 		rc = post_quiet(k, &plans[0], granted, true);
 		KIT_CHECK(k, !rc, "%u requests are granted, one of them was refused with %s", granted,
@@ -231,6 +250,8 @@ static void judge_queue(struct kit *k, struct link *l, struct plan *plans)
 		plan_execute(&plans[i], l, &requester, &responder);
 	collect(l, &requester, &responder, k->res);
 	collect_extra(l, k->res);
+	if (KIT_GOOD(k))
+		collect_received(l, 0, k->res);
 	if (KIT_GOOD(k) && l->qpt == IBV_QPT_UC)
 		kit_alive(k, l); /* a WRITE completes before its data is visible: this SEND follows it */
 	if (KIT_GOOD(k))
@@ -450,9 +471,10 @@ static void recv_full(struct kit *k)
 		 l->srq ? "ibv_post_srq_recv(srq" : "ibv_post_recv(peer", taken + 1);
 	seen(k->res, "%u receives were taken, %u are granted; ", taken, granted);
 	k->res->err = rc;
-	KIT_CHECK(k, taken >= granted, "receive %u was refused with %s, %u are granted", taken,
-		  errno_name(rc), granted);
+	KIT_CHECK(k, taken >= granted || kit_arg(k, "end", 0),
+		  "receive %u was refused with %s, %u are granted", taken, errno_name(rc), granted);
 	KIT_CHECK(k, rc && bad == &wr, "the queue has no end, or bad_wr does not name the refused receive");
+	KIT_CHECK(k, rc > 0, "posting returned %d, which is no value of errno", rc);
 	judge_errno(&k->res->verdict, rc, k->r->dut.refusal.full);
 	for (unsigned int i = 0; !l->srq && i < taken && KIT_GOOD(k); i++)
 		end_receive(k, i);
@@ -463,6 +485,8 @@ SCENARIO(recv_full) = {
 	 ERRATA("QUEUE-FULL"),
 	 SAYS("as many receives as were granted are taken, a later one is refused and named by bad_wr")},
 	{"shared-receive-queue", QPS("RC UD"), ARGS({"srq", 1}), NEEDS("srq")},
+	{"shared-receive-queue-end", QPS("RC UD"), ARGS({"srq", 1}, {"end", 1}), NEEDS("srq"),
+	 SAYS("a receive is refused when no receive of a shared queue was used, and named by bad_wr")},
 	{},
 };
 

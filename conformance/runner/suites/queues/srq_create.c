@@ -231,6 +231,26 @@ SCENARIO(srq_live) = {
 	{},
 };
 
+static void srq_pd(struct kit *k)
+{
+	struct shelf s;
+
+	if (!begin(k, &s))
+		return;
+	s.srq = create(&s, &s.good);
+	if (!s.srq)
+		KIT_FAULT(k, "ibv_create_srq_ex failed with %s", errno_name(errno));
+	else if (!kit_holds(k, s.srq->pd == s.good.pd))
+		KIT_FAULT(k, "the PD of the SRQ is not that of the creation");
+}
+
+SCENARIO(srq_pd) = {
+	{"srq-pd", SUITE("objects"), QPS("RC"), CLAUSE("ibv_create_srq/DESCRIPTION/granted"), NEEDS("srq"),
+	 SAYS("an SRQ has the PD that it was created with")},
+	{"xrc-srq-pd", QPS("XRC_SEND"), ARGS({"xrc", 1})},
+	{},
+};
+
 static void parts(struct shelf *s)
 {
 	const uint32_t mask = s->good.comp_mask;

@@ -343,7 +343,7 @@ static void datagram(struct kit *k)
 	struct posted posted;
 	struct ibv_wc wc;
 
-	if (!kit_link(k, API_POST, &opts) || !kit_plan(k, plans))
+	if (!kit_link(k, kit_arg(k, "srq", 0) ? API_SRQ : API_POST, &opts) || !kit_plan(k, plans))
 		return;
 	posted = post_list(l, plans, 1, &k->res->log);
 	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
@@ -369,6 +369,7 @@ SCENARIO(datagram) = {
 	 CLAUSE("ibv_poll_cq/DESCRIPTION/IBV_WC_GRH"), ALSO("ibv_post_recv/NOTES/grh"), ERRATA("GRH-ROCE"),
 	 SAYS("IBV_WC_GRH, src_qp, sl and path bits are right, the first 40 bytes hold sender and "
 	      "receiver, and an address handle made of them reaches the sender")},
+	{"fields-srq", ARGS({"srq", 1}), NEEDS("srq")},
 	{},
 };
 

@@ -578,6 +578,41 @@ static void rss_qp(struct bed *b, struct ibv_rwq_ind_table *table)
 	KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd failed, nothing uses it");
 }
 
+/* A QP over a table has no states. Neither call may do something else. */
+static void wq_rss_states(struct kit *k)
+{
+	static const uint8_t key[WQ_KEY];
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = k->r->dut.requester.port};
+	struct ibv_rwq_ind_table *table = NULL;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp *qp = NULL;
+	int modified, queried;
+	struct bed b;
+
+	if (begin(k, &b) && create(&b, 3, 1))
+		table = table_of(k, b.wq, 1);
+	if (table)
+		qp = wq_rss_qp(k->r->dut.requester.pd, table, IBV_RX_HASH_SRC_IPV4, key);
+	if (qp) {
+		modified = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT);
+		queried = ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);
+		if (!kit_holds(k,
+			       (!modified || modified == EOPNOTSUPP) && (!queried || queried == EOPNOTSUPP)))
+			KIT_FAULT(k,
+				  "ibv_modify_qp returned %s and ibv_query_qp %s, expected 0 or EOPNOTSUPP",
+				  errno_name(modified), errno_name(queried));
+	} else {
+		KIT_FAULT(k, "creation of a QP over a table failed with %s", errno_name(errno));
+	}
+}
+
+SCENARIO(wq_rss_states) = {
+	{"rss-states", SUITE("wq"), QPS("RAW_PACKET"), CLAUSE("ibv_create_qp_ex/DESCRIPTION/rwq_ind_tbl"),
+	 LEVEL("SHOULD"), ERRATA("RSS-STATES"), NEEDS("work_queues"),
+	 SAYS("ibv_modify_qp() and ibv_query_qp() of a QP over a table work, or say EOPNOTSUPP")},
+	{},
+};
+
 static void wq_tables(struct kit *k)
 {
 	struct ibv_rwq_ind_table *table = NULL;

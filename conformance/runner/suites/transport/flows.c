@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "judge/watchdog.h"
 #include "suites/kit.h"
 #include "suites/transport/bytes.h"
 
@@ -109,7 +110,8 @@ static bool open_all(struct flows *f)
 	const struct end *here = &f->k->r->dut.requester, *there = &f->k->r->dut.responder;
 
 	f->send_cq = ibv_create_cq(here->ctx, SLOTS, NULL, NULL, 0);
-	f->recv_cq = ibv_create_cq(there->ctx, SLOTS, NULL, NULL, 0);
+	if (!f->recv_cq)
+		f->recv_cq = ibv_create_cq(there->ctx, SLOTS, NULL, NULL, 0);
 	f->from = end_alloc(here->pd, 4096);
 	f->to = end_alloc(there->pd, 4096);
 	f->from_mr = f->from ? ibv_reg_mr(here->pd, f->from, 4096, 0) : NULL;
@@ -334,6 +336,78 @@ static void flow_in_init(struct kit *k)
 SCENARIO(flow_in_init) = {
 	{"flow-in-init", SUITE("objects"), QPS("RAW_PACKET"), CLAUSE("ibv_modify_qp/DESCRIPTION/qp_state"),
 	 SAYS("a raw QP in INIT with a receive and a flow gets no frame; in RTR it does")},
+	{},
+};
+
+/* ---- Tags ---- */
+
+#define TAG 0xabcdef /* 24 bits */
+
+static struct ibv_flow *tagged(struct flows *f, const uint8_t *frame)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+		struct ibv_flow_spec_action_tag tag;
+	} rule = {.attr = {.type = IBV_FLOW_ATTR_NORMAL,
+			   .size = sizeof(rule),
+			   .num_of_specs = 2,
+			   .port = f->k->r->dut.responder.port},
+		  .eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth)},
+		  .tag = {.type = IBV_FLOW_SPEC_ACTION_TAG, .size = sizeof(rule.tag), .tag_id = TAG}};
+
+	memcpy(rule.eth.val.dst_mac, frame, 6);
+	memset(rule.eth.mask.dst_mac, 0xff, 6);
+	log_call(&f->k->res->log, "/* ibv_create_flow() with IBV_FLOW_SPEC_ACTION_TAG 0x%x */", TAG);
+	errno = 0;
+	return ibv_create_flow(f->receiver, &rule.attr);
+}
+
+static void judge_tag(struct flows *f)
+{
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)f->recv_cq;
+	struct watchdog wait = watchdog(f->k->r->dut.timeout_ms);
+	struct ibv_poll_cq_attr none = {};
+	int ret;
+
+	do {
+		ret = ibv_start_poll(cq, &none);
+	} while (ret == ENOENT && !watchdog_expired(&wait));
+	KIT_CHECK(f->k, !ret, "the completion of the frame did not come: %s", errno_name(ret));
+	ret = ibv_wc_read_flow_tag(cq);
+	ibv_end_poll(cq);
+	KIT_CHECK(f->k, ret == TAG, "ibv_wc_read_flow_tag says 0x%x, expected 0x%x", ret, TAG);
+}
+
+static void flow_tags(struct kit *k)
+{
+	struct ibv_cq_init_attr_ex init = {.cqe = SLOTS, .wc_flags = IBV_WC_EX_WITH_FLOW_TAG};
+	struct flows f = {.k = k};
+	struct ibv_flow *flow = NULL;
+	uint8_t frame[FRAME];
+
+	if (k->r->dut.remote) {
+		seen(k->res, "the responder is in another process, which knows flows of addresses alone; ");
+		return;
+	}
+	make_frame(frame, &fields[0]);
+	errno = 0;
+	f.recv_cq = (struct ibv_cq *)ibv_create_cq_ex(k->r->dut.responder.ctx, &init);
+	if (!kit_holds(k, f.recv_cq || errno == EOPNOTSUPP))
+		KIT_FAULT(k, "ibv_create_cq_ex failed with %s", errno_name(errno));
+	else if (!f.recv_cq)
+		seen(k->res, "no completions with a flow tag; ");
+	else if (open_all(&f))
+		flow = tagged(&f, frame);
+	if (flow && send(&f, &fields[0], frame))
+		judge_tag(&f);
+	else if (f.receiver && !flow && !kit_holds(k, errno == EOPNOTSUPP))
+		KIT_FAULT(k, "ibv_create_flow with a tag failed with %s", errno_name(errno));
+}
+
+SCENARIO(flow_tags) = {
+	{"flow-tags", SUITE("objects"), QPS("RAW_PACKET"), CLAUSE("ibv_create_cq_ex/DESCRIPTION/flow_tag"),
+	 SAYS("a frame that a flow with a tag of 24 bits takes has this tag in its completion")},
 	{},
 };
 

@@ -363,6 +363,7 @@ static bool parse(struct packet_port *p, struct frame *f, bool v4, struct packet
 			      .ackreq = bth[8] >> 7,
 			      .psn = get32(bth + 8) & HCASIM_PSN_MASK,
 			      .payload = bth + info->hdr_len,
+			      .sport = get16(f->at + f->udp),
 			      .len = f->len - f->bth - info->hdr_len - pad - HCASIM_ICRC_SIZE};
 	for (unsigned int i = 1; i < info->num_hdrs; i++)
 		parse_header(bth + info->hdr_offset[info->hdr[i]], info->hdr[i], to);

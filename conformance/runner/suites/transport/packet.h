@@ -26,7 +26,8 @@ struct packet {
 	uint8_t sel, plt;
 	const uint8_t *payload;
 	uint32_t len;
-	/* of answers */
+	/* of packets that were received */
+	uint16_t sport;
 	uint8_t kind, value; /* AETH syndrome */
 	uint32_t msn;
 	uint64_t orig;

@@ -266,6 +266,53 @@ static bool too_long(struct packet_qp *t)
 	return pqp_receive(t, 5000) && port_send(&t->port, &p); /* it would fit */
 }
 
+/* ---- Datagrams that are sent ---- */
+
+/* The UDP source port of a datagram through a new address handle; 0: a fault. */
+static uint16_t source_port(struct packet_qp *t)
+{
+	struct ibv_ah *ah = ibv_create_ah(t->qp->pd, &t->port.to_here);
+	struct ibv_sge sge = {(uintptr_t)t->mem, 8, t->mr->lkey};
+	struct ibv_send_wr wr = kit_wr(1, IBV_WR_SEND, &sge), *bad;
+	struct packet got = {0};
+
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = t->port.qp->qp_num;
+	wr.wr.ud.remote_qkey = PQP_QKEY;
+	if (!ah || ibv_post_send(t->qp, &wr, &bad))
+		KIT_FAULT(t->k, "ibv_create_ah or ibv_post_send failed");
+	else
+		port_get(&t->port, &got);
+	return got.sport;
+}
+
+#define HANDLES 4
+
+static void packet_flow(struct kit *k)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS};
+	static struct packet_qp t;
+	uint16_t port[HANDLES];
+
+	if (pqp_open(k, &t) && ibv_modify_qp(t.qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN))
+		KIT_FAULT(k, "ibv_modify_qp to RTS failed");
+	t.port.to_here.grh.flow_label = 0x12345;
+	for (unsigned int i = 0; i < HANDLES && KIT_GOOD(k); i++) {
+		port[i] = source_port(&t);
+		if (KIT_GOOD(k) && !kit_holds(k, port[i] == port[0]))
+			KIT_FAULT(k, "handle %u: UDP source port 0x%x, that of the first handle is 0x%x", i,
+				  port[i], port[0]);
+	}
+}
+
+SCENARIO(packet_flow) = {
+	{"flow", SUITE("packet"), QPS("UD"), FORMS({""}, {"-ipv4", {{"ipv4", 1}}}),
+	 CLAUSE("ibv_create_ah/DESCRIPTION/flow_label"), LEVEL("SHOULD"), ERRATA("FLOW-PORT"),
+	 NEEDS("operations/RAW_PACKET operations/UC"),
+	 SAYS("datagrams through several address handles with one flow label have one UDP source port")},
+	{},
+};
+
 /* Datagrams of several lengths; without a receive; into one that is too short; in a receive that is just long enough. */
 static void packet_datagram(struct kit *k)
 {
