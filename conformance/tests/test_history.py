@@ -59,11 +59,30 @@ def test_the_device_runs_the_cells(fix, by_id):
 
 
 def test_the_page_is_current():
-    assert history.page(FIXES) in (REPO / "docs" / "history.md").read_text(encoding="utf-8")
+    text = (REPO / "docs" / "history.md").read_text(encoding="utf-8")
+    assert history.page(FIXES) in text and history.analogies(history.others()) in text
+
+
+def test_a_fault_of_another_provider_has_cells_or_a_reason(by_id):
+    rows = history.others()
+    assert len(rows) >= 20 and {row["provider"] for row in rows} == set(history.PROVIDERS)
+    for row in rows:
+        assert len(row["effect"]) > 10 and ("seen_by" in row) != ("none" in row), row["commit"]
+        assert all(cell in by_id for cell in row.get("seen_by", ())), row["commit"]
 
 
 @pytest.mark.parametrize("fix", CHOSEN, ids=lambda fix: fix.id)
 def test_a_fault_is_caught(fix, build, tmp_path):
+    source(fix)
+    status, said = history.Trial(build / "bin" / "hcasim", tmp_path, BUILD).run(fix)
+    assert status == 1, said
+
+
+def test_a_fault_in_a_header_is_caught(build, tmp_path):
+    cell = "suite/endpoint/rc/both-ways"
+    edit = "libibverbs/verbs.h", "ibv_post_recv", "return qp->context->ops.post_recv(", "return 12; ("
+    fault = providers.Fault("planted", "ibv_post_recv() of verbs.h always fails", "", (edit,), (cell,))
+    fix = replace(FIXES[0], id="planted", library="libibverbs", fault=fault, dut="native", caught_by=(cell,))
     source(fix)
     status, said = history.Trial(build / "bin" / "hcasim", tmp_path, BUILD).run(fix)
     assert status == 1, said

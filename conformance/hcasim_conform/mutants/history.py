@@ -23,6 +23,7 @@ from hcasim_conform import yaml_text
 from hcasim_conform.mutants import provider
 
 FIXES = provider.HERE / "mutants" / "history.yaml"
+OTHERS = provider.HERE / "mutants" / "analogies.yaml"  # fixes of providers that hcasim does not run
 SCHEMA = provider.HERE / "schema" / "history.schema.json"
 BUILD = provider.HERE.parent / "build"
 TREES = {
@@ -30,6 +31,7 @@ TREES = {
     "65.0": "rdma-core-65",
 }  # release -> folder of the build, and of the sources + "-src"
 LIBRARIES = ("librdmacm", "libibverbs", "mlx5", "rxe")
+PROVIDERS = ("efa", "hns", "irdma", "bnxt_re")
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,11 @@ def load(path=FIXES):
     return fixes
 
 
+def others():
+    """[{provider, commit, effect, seen_by or none}] of analogies.yaml."""
+    return yaml_text.load(OTHERS.read_text(encoding="utf-8"))["fixes"]
+
+
 # ---- the page
 
 
@@ -94,17 +101,29 @@ def rates(fixes):
     return rows
 
 
+def analogies(rows):
+    """Markdown: how many faults of other providers a cell would see, and why not the rest."""
+    lines = ["| provider | fixes | seen by a cell |", "|---|---|---|"]
+    for name in PROVIDERS:
+        these = [row for row in rows if row["provider"] == name]
+        lines.append(f"| {name} | {len(these)} | {sum('seen_by' in row for row in these)} |")
+    lines += ["", "Not seen:", ""]
+    lines += [item(f"- {r['provider']}: {r['effect']}; {r['none']}") for r in rows if "none" in r]
+    return "\n".join(lines) + "\n"
+
+
 def page(fixes):
     """Markdown: the rates, what is missed, and what is open. Which cells catch the others is in the list itself."""
-    lines = ["| library | faults | measured | caught | of those measured |", "|---|---|---|---|---|"]
+    lines = ["| library | faults | measured | caught | of all |", "|---|---|---|---|---|"]
     lines += [
-        f"| {name} | {n} | {done} | {caught} | {100 * caught / max(done, 1):.0f} % |"
+        f"| {name} | {n} | {done} | {caught} | {100 * caught / n:.0f} % |"
         for name, n, done, caught in rates(fixes)
     ]
     lines += ["", "Missed, with the reason why no cell sees it:", ""]
     lines += [item(f"- `{f.id}` ({f.library}): {f.effect}; {f.missed}") for f in fixes if f.missed]
     rest = ", ".join(f"`{f.id}`" for f in fixes if not f.missed and not f.caught_by)
-    lines += ["", item(f"Not measured yet: {rest or 'none'}.", "")]
+    if rest:
+        lines += ["", item(f"Not measured yet: {rest}.", "")]
     return "\n".join(lines) + "\n"
 
 
@@ -174,7 +193,7 @@ def main():
     args = p.parse_args()
     fixes = load()
     if args.page:
-        print(page(fixes), end="")
+        print(page(fixes), analogies(others()), sep="\n", end="")
         return 0
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
