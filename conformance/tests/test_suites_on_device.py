@@ -205,7 +205,7 @@ DOCTORED = [
     ("poll/rc/several", ("wrs", 0, "flags"), [], "wr_id 0x"),
     ("datagram/ud/wrong-qkey", ("wrs", 0, "flags"), [], "a CQE of the requester did not come"),
     ("datagram/ud/own-qkey", ("wrs", 0, "flags"), [], "a CQE of the requester did not come"),
-    ("full/rc/unsignaled", ("wrs", 0, "op"), "SEND", "wr_id 0x"),
+    ("full/rc/unsignaled", ("wrs", 0, "op"), "SEND", "status RNR_RETRY_EXC_ERR, expected SUCCESS"),
     ("rereg/rc/translation", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
     ("xrc/xrc_send/second-srq", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
     ("xrc/xrc_send/receive-pd", ("status",), "SUCCESS", "status REM_OP_ERR, expected SUCCESS"),
