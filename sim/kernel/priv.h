@@ -239,7 +239,7 @@ struct kfile {
 	struct uobj_list objects; /* newest first */
 	struct numbers handles;
 	struct table mcasts;  /* by QP, group and LID */
-	struct table records; /* pages with records, by address */
+	struct table records; /* pages with records, by process and address */
 };
 
 struct kpath { /* files and folders of the sysfs tree, newest first */

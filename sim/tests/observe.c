@@ -58,8 +58,7 @@ static void *map(size_t len, int rights, int flags, int fd)
 
 static void files(void)
 {
-	char name[] = "/tmp/observe-XXXXXX";
-	const int fd = mkstemp(name), secret = (int)syscall(SYS_memfd_secret, 0);
+	const int fd = memfd_create("observe", 0), secret = (int)syscall(SYS_memfd_secret, 0);
 	const int both = PROT_READ | PROT_WRITE;
 
 	if (fd < 0 || ftruncate(fd, PAGE + 100) || (secret >= 0 && ftruncate(secret, PAGE)))
@@ -72,7 +71,6 @@ static void files(void)
 	try_region("private file, read only", map(PAGE, PROT_READ, MAP_PRIVATE, fd), PAGE, READ);
 	if (secret >= 0)
 		try_region("secret memory", map(PAGE, both, MAP_SHARED, secret), PAGE, READ);
-	unlink(name);
 	close(fd);
 }
 

@@ -64,6 +64,12 @@ int pin_memory(struct call *c, uint64_t addr, uint64_t len, bool write)
 	return 0;
 }
 
+/* Of a context that was imported, processes may have records at one address. */
+static uint64_t record_key(const struct call *c, uint64_t addr)
+{
+	return addr / KPAGE_SIZE ^ (uint64_t)c->t->pasid << 32;
+}
+
 static int new_record_page(struct call *c, uint64_t addr, uint64_t len, struct record_page **out)
 {
 	uint64_t pages;
@@ -78,13 +84,13 @@ static int new_record_page(struct call *c, uint64_t addr, uint64_t len, struct r
 		return ret;
 	}
 	(*out)->pasid = c->t->pasid;
-	table_add(&c->f->records, &(*out)->node, addr & ~PAGE_MASK);
+	table_add(&c->f->records, &(*out)->node, record_key(c, addr));
 	return 0;
 }
 
 int pin_record(struct call *c, uint64_t addr, uint64_t len)
 {
-	struct table_node *node = table_find(&c->f->records, addr & ~PAGE_MASK);
+	struct table_node *node = table_find(&c->f->records, record_key(c, addr));
 	struct record_page *page = node ? table_entry(node, struct record_page, node) : NULL;
 	const int ret = page ? 0 : new_record_page(c, addr, len, &page);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RLIMIT_MEMLOCK, as ib_umem_get() applies it (drivers/infiniband/core/umem.c): the pages that adapters hold for an
- * address space may not exceed the soft limit of the caller, unless it has CAP_IPC_LOCK in the first user namespace. A page counts each time it is registered.
+ * What a program is allowed: its capabilities, and RLIMIT_MEMLOCK as ib_umem_get() applies it
+ * (drivers/infiniband/core/umem.c): the pages that adapters hold for an address space may not exceed the soft limit of
+ * the caller, unless it has CAP_IPC_LOCK in the first user namespace.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -54,7 +55,6 @@ static uint64_t limit_bytes(const struct task *t)
 int memlock_pin(struct task *t, uint64_t pages)
 {
 	struct mm *mm = mm_of_task(t);
-
 	const uint64_t limit = mm->server->no_memlock ? UINT64_MAX : limit_bytes(t);
 
 	if (mm->pinned + pages > limit / PAGE && !task_capable(t, CAP_IPC_LOCK))
